@@ -1,0 +1,99 @@
+// Package audit remembers every call. A row is opened before anything else happens to a call, says what was decided
+// before the tool runs, and is closed with what came of it; a call whose row cannot be written does not run.
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// Row is the record of one call: the three entries of the log put together.
+type Row struct {
+	// Seq is the position of the opening entry in the log.
+	Seq     int64     `json:"seq"`
+	Call    string    `json:"call"`
+	Parent  string    `json:"parent,omitempty"`
+	Session string    `json:"session,omitempty"`
+	Message string    `json:"message,omitempty"`
+	Step    int       `json:"step,omitempty"`
+	Agents  []string  `json:"agents,omitempty"`
+	Tool    string    `json:"tool"`
+	Started time.Time `json:"started"`
+	// Args are redacted; long strings are replaced by their hash.
+	Args   json.RawMessage `json:"args,omitempty"`
+	Reason string          `json:"reason,omitempty"`
+	PID    int             `json:"pid"`
+
+	Intent *Intent  `json:"intent,omitempty"`
+	Close  *Closing `json:"close,omitempty"`
+}
+
+// Intent is what was decided, written before the tool runs or a refusal is returned. A call that plans again has
+// several; the row holds the last.
+type Intent struct {
+	// Tool is the tool that runs; Via is the redirecting one.
+	Tool     string         `json:"tool"`
+	Via      string         `json:"via,omitempty"`
+	Source   tongs.Source   `json:"source"`
+	Repaired []string       `json:"repaired,omitempty"`
+	Effects  []tongs.Effect `json:"effects"`
+	Decision tongs.Decision `json:"decision"`
+	// By is what decided: a rule, a default, a grant.
+	By string `json:"by"`
+	// Question and Answered tell how a person was asked: the channel and who answered.
+	Question string `json:"question,omitempty"`
+	Answered string `json:"answered,omitempty"`
+}
+
+// Closing is how a call ended.
+type Closing struct {
+	// Outcome is "ok", "error", "refused" or "cancelled".
+	Outcome string     `json:"outcome"`
+	Code    tongs.Code `json:"code,omitempty"`
+	Error   string     `json:"error,omitempty"`
+	Title   string     `json:"title,omitempty"`
+	// Waited is the time spent waiting for a person, Ran that of the tool, Total the whole call.
+	Waited time.Duration `json:"waited"`
+	Ran    time.Duration `json:"ran"`
+	Total  time.Duration `json:"total"`
+	// Output is how many bytes the call produced, Shown how many of them the model was given.
+	Output int64 `json:"output"`
+	Shown  int64 `json:"shown"`
+}
+
+// Log writes rows. Implementations are safe for concurrent use, and durable ones across processes.
+type Log interface {
+	// Open writes the opening entry. Its error stops the call.
+	Open(ctx context.Context, row *Row) error
+	// Intent adds what was decided. Its error stops the call.
+	Intent(ctx context.Context, call string, in *Intent) error
+	// Close adds how it ended. It must work after ctx is cancelled.
+	Close(ctx context.Context, call string, c *Closing) error
+	// Rows returns rows that fit the filter, newest first.
+	Rows(ctx context.Context, f Filter) ([]Row, error)
+	// Verify checks the hash chain and returns its head. With a head given, that hash must be in the chain.
+	Verify(ctx context.Context, head string) (Chain, error)
+}
+
+// Filter selects rows. Zero fields select all.
+type Filter struct {
+	Call, Session, Tool, Outcome string
+	Code                         tongs.Code
+	Since                        time.Time
+	// Before selects rows with a smaller Seq, for paging.
+	Before int64
+	// Limit zero is no limit.
+	Limit int
+}
+
+// Chain is what Verify found.
+type Chain struct {
+	Entries int64  `json:"entries"`
+	Head    string `json:"head"`
+	// Broken is the position of the first entry that does not fit, 0 where all do.
+	Broken int64  `json:"broken,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}

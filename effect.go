@@ -1,0 +1,243 @@
+package tongs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// EffectKind is what an effect does to its target.
+type EffectKind uint8
+
+// The kinds of effect.
+const (
+	EffectRead EffectKind = 1 << iota
+	EffectWrite
+	EffectDelete
+	EffectExecute
+	EffectNetwork
+)
+
+var effectNames = []struct {
+	kind EffectKind
+	name string
+}{
+	{EffectRead, "read"}, {EffectWrite, "write"}, {EffectDelete, "delete"},
+	{EffectExecute, "execute"}, {EffectNetwork, "network"},
+}
+
+// String returns the kind's name, such as "write".
+func (k EffectKind) String() string { return EffectKinds(k).String() }
+
+// MarshalText implements encoding.TextMarshaler.
+func (k EffectKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *EffectKind) UnmarshalText(text []byte) error {
+	for _, e := range effectNames {
+		if e.name == string(text) {
+			*k = e.kind
+			return nil
+		}
+	}
+	return fmt.Errorf("effect %q is not one of read, write, delete, execute, network", text)
+}
+
+// OnPath reports whether effects of this kind have a path as their target.
+func (k EffectKind) OnPath() bool { return k&(EffectRead|EffectWrite|EffectDelete) != 0 }
+
+// Permission returns the permission that a tool needs to have such an effect.
+func (k EffectKind) Permission() Permissions {
+	switch k {
+	case EffectRead:
+		return Read
+	case EffectWrite, EffectDelete:
+		return Write
+	case EffectExecute:
+		return Execute
+	default:
+		return Network
+	}
+}
+
+// EffectKinds is a set of kinds. The empty set often means any; the user of it says so.
+type EffectKinds uint8
+
+// Kinds returns the set of the given kinds.
+func Kinds(kinds ...EffectKind) (set EffectKinds) {
+	for _, k := range kinds {
+		set |= EffectKinds(k)
+	}
+	return set
+}
+
+// Has reports whether the set holds k.
+func (s EffectKinds) Has(k EffectKind) bool { return s&EffectKinds(k) != 0 }
+
+// String lists the names, separated by commas.
+func (s EffectKinds) String() string {
+	var names []string
+	for _, e := range effectNames {
+		if s.Has(e.kind) {
+			names = append(names, e.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s EffectKinds) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *EffectKinds) UnmarshalText(text []byte) error {
+	*s = 0
+	for name := range strings.SplitSeq(string(text), ",") {
+		if name == "" {
+			continue
+		}
+		var k EffectKind
+		if err := k.UnmarshalText([]byte(name)); err != nil {
+			return err
+		}
+		*s |= EffectKinds(k)
+	}
+	return nil
+}
+
+// WorkspaceRoot is the name of the root that relative paths are in.
+const WorkspaceRoot = ""
+
+// Path is a resolved place: no link is followed on the way to it, and Rel is clean, slash-separated and does not
+// leave Root. Rules, effects and grants speak of paths only in this form, never of the spelling a model used.
+type Path struct {
+	// Root is the name of the root (a zone), WorkspaceRoot for the workspace itself.
+	Root string `json:"root,omitempty"`
+	// Rel is the path below the root; "." is the root itself.
+	Rel string `json:"rel"`
+}
+
+// String spells the path as a tool call would: "src/a.go" in the workspace, "/cache/a" in the zone cache.
+func (p Path) String() string {
+	if p.Root == WorkspaceRoot {
+		return p.Rel
+	}
+	return path.Join("/", p.Root, p.Rel)
+}
+
+// Contains reports whether q is p or below it.
+func (p Path) Contains(q Path) bool {
+	return p.Root == q.Root && (p.Rel == "." || p.Rel == q.Rel || strings.HasPrefix(q.Rel, p.Rel+"/"))
+}
+
+// Join returns the path of the named entry of the directory p. The name must be a single clean element.
+func (p Path) Join(name string) Path { return Path{Root: p.Root, Rel: path.Join(p.Rel, name)} }
+
+// Dir returns the directory that p is in; the root is its own directory.
+func (p Path) Dir() Path { return Path{Root: p.Root, Rel: path.Dir(p.Rel)} }
+
+// Version identifies the state of a file that somebody looked at, by its stat identity and, where that could not
+// tell two states apart, its content. It is opaque; two equal versions are the same state. Empty means that nobody looked.
+type Version string
+
+// Absent is the version of a path where nothing exists.
+const Absent Version = "absent"
+
+// Effect is one thing that a call would do. Policy, questions, grants and the sandbox speak of effects only.
+type Effect struct {
+	Kind EffectKind `json:"kind"`
+	// Path is the target of a read, write or delete. A read of a directory covers everything below it except what
+	// must be asked for by name; so does a delete.
+	Path Path `json:"path,omitzero"`
+	// Argv is the command of an execute effect, after wrappers were taken off.
+	Argv []string `json:"argv,omitempty"`
+	// Host is the target of a network effect: a lower-case name or address, with ":port" where it is not the scheme's own.
+	Host string `json:"host,omitempty"`
+	// Version is what the plan saw at Path, or the content hash of the program that would execute.
+	Version Version `json:"version,omitempty"`
+	// Unknown means that the target cannot be told before it happens: anything that the permission allows.
+	Unknown bool `json:"unknown,omitempty"`
+	// MustAsk effects are asked for in every mode and never remembered.
+	MustAsk bool `json:"mustAsk,omitempty"`
+	// NoGrant effects are never answered by a remembered grant.
+	NoGrant bool `json:"noGrant,omitempty"`
+	// Sends marks a network effect that carries data out: a body, a credential, a method other than GET or HEAD.
+	Sends bool `json:"sends,omitempty"`
+	// Why tells a person what is special about it: "protected: git hooks run on commit".
+	Why string `json:"why,omitempty"`
+}
+
+// Target returns what the effect is about, for people: a path, a command, a host, or "anything".
+func (e Effect) Target() string {
+	switch {
+	case e.Unknown:
+		return "anything"
+	case e.Kind.OnPath():
+		return e.Path.String()
+	case e.Kind == EffectExecute:
+		return strings.Join(e.Argv, " ")
+	default:
+		return e.Host
+	}
+}
+
+// String describes the effect in a few plain words: "write src/a.go".
+func (e Effect) String() string { return e.Kind.String() + " " + e.Target() }
+
+// Same reports whether two effects do the same thing to the same target in the same state: what a person was shown
+// for one was shown for the other. Why is for reading and does not count.
+func (e Effect) Same(o Effect) bool {
+	return e.SameTarget(o) && e.Version == o.Version && e.Sends == o.Sends &&
+		e.MustAsk == o.MustAsk && e.NoGrant == o.NoGrant
+}
+
+// SameTarget reports whether two effects do the same thing to the same target, in whatever state it is.
+func (e Effect) SameTarget(o Effect) bool {
+	return e.Kind == o.Kind && e.Unknown == o.Unknown && e.Path == o.Path && e.Host == o.Host &&
+		slices.Equal(e.Argv, o.Argv)
+}
+
+// Kind says how a person should look at a question.
+type Kind string
+
+// The kinds of question, mildest first.
+const (
+	KindRead        Kind = "read"
+	KindWrite       Kind = "write"
+	KindExecute     Kind = "execute"
+	KindDestructive Kind = "destructive"
+)
+
+// Plan is what a call would do.
+type Plan struct {
+	Effects []Effect
+	// Default decides where no rule speaks; nil means the spec's default.
+	Default *Decision
+	// Say is the tool's own word about this call, when its author gave one. Built-in tools have defaults, not says.
+	Say *Decision
+	// Message tells a person what the call would do, in one sentence. Empty is made from the effects.
+	Message string
+	// Kind is for the person; empty is derived from the effects.
+	Kind Kind
+	// Preview returns what to show before approval, usually a unified diff. It is called only when somebody is asked;
+	// nil means there is nothing to show.
+	Preview func(ctx context.Context) (string, error)
+}
+
+// Explanation is a judged call that was not executed.
+type Explanation struct {
+	Tool     string          `json:"tool"`
+	Via      string          `json:"via,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	Repaired []string        `json:"repaired,omitempty"`
+	Effects  []Effect        `json:"effects"`
+	Decision Decision        `json:"decision"`
+	// Rule is the rule that decided, or the name of the default that did.
+	Rule string `json:"rule"`
+	// Reason says why, in one sentence for a person.
+	Reason  string `json:"reason"`
+	Message string `json:"message,omitempty"`
+	Kind    Kind   `json:"kind,omitempty"`
+}

@@ -1,0 +1,185 @@
+package tongs
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// View is what a tool sees while it plans: nothing in it can change anything. It is valid during the call only.
+type View struct {
+	// Granted are the permissions that the tool has here: those it needs, and those of its optional ones that are allowed.
+	Granted Permissions
+	Files   FileView
+	State   StateView
+	// Dir is the working directory of the call.
+	Dir Path
+}
+
+// Env is what a tool may reach while it runs, minted by the engine from the decided effects. It is dead once the
+// call returned: a tool that goes on in the background can do nothing more.
+type Env struct {
+	Granted Permissions
+	Files   Files
+	State   State
+	Dir     Path
+	// Commands and HTTP refuse what was not decided; they are never nil.
+	Commands Commands
+	HTTP     HTTP
+	// Caller calls other tools on behalf of this one, each on its own walk.
+	Caller Caller
+	// Output returns the named stream ("stdout", "stderr"). What is written to it reaches the caller as updates and
+	// is kept outside memory.
+	Output func(name string) Stream
+	// Update reports progress. It is safe for concurrent use.
+	Update func(Update)
+}
+
+// FileView reads below the roots of a call. Every failure is an *Error with a code.
+type FileView interface {
+	// Resolve turns a spelling (relative to Dir, a zone path, or a host path inside a root) into a path, following
+	// every link; what does not exist resolves as far as it does. A spelling that leads outside is INVALID_PATH.
+	Resolve(name string) (Path, error)
+	// ResolveEntry is Resolve, but does not follow a link that is the last element: the name itself is meant.
+	ResolveEntry(name string) (Path, error)
+	// Stat describes what is at p, without following a link there.
+	Stat(p Path) (FileInfo, error)
+	// Version returns the state of what is at p, Absent where nothing is.
+	Version(p Path) (Version, error)
+	// Open opens a regular file. It never blocks on a FIFO or a device, and follows no link.
+	Open(p Path) (File, error)
+	// ReadDir yields the entries of a directory in no particular order. After an error it yields no more.
+	ReadDir(p Path) iter.Seq2[FileInfo, error]
+	// Host returns the path on this machine, for messages and commands.
+	Host(p Path) string
+}
+
+// FileInfo describes a file.
+type FileInfo struct {
+	Path     Path
+	Type     FileType
+	Size     int64
+	Modified time.Time
+	Mode     fs.FileMode
+	// Links is the number of hard links, 0 where it is not known.
+	Links uint64
+	// Target is where a symbolic link points, as it is written in it.
+	Target string
+}
+
+// FileType is what a directory entry is.
+type FileType string
+
+// The types of file. Other is a FIFO, a socket or a device.
+const (
+	FileRegular   FileType = "file"
+	FileDirectory FileType = "directory"
+	FileSymlink   FileType = "symlink"
+	FileOther     FileType = "other"
+)
+
+// File is an open regular file.
+type File interface {
+	io.ReadSeekCloser
+	io.ReaderAt
+	// Info describes the opened file.
+	Info() FileInfo
+	// Version returns the state of the opened file now.
+	Version() (Version, error)
+}
+
+// Files reads and writes what was decided. Writing holds the path's lock, across processes, and checks under it that
+// the file is still in the state that was decided; otherwise, and for a path that nobody decided, it returns a *Need.
+type Files interface {
+	FileView
+	// Replace gives the file at p the content that write produces, all or nothing: a reader sees the old file or the
+	// new one. It keeps the mode and owner of what it replaces, and returns the new state.
+	Replace(ctx context.Context, p Path, opt Replacing, write func(io.Writer) error) (Version, error)
+	// Remove deletes what is at p and returns the paths that are gone. A directory with entries needs recursive.
+	Remove(ctx context.Context, p Path, recursive bool) ([]Path, error)
+	// Rename moves a file, a link or a directory, also across devices.
+	Rename(ctx context.Context, from, to Path, opt Renaming) error
+}
+
+// Replacing are the options of Files.Replace.
+type Replacing struct {
+	// Expect is the state that the new content was made from; empty means the decided one.
+	Expect Version
+	// MakeDirs creates missing parents.
+	MakeDirs bool
+}
+
+// Renaming are the options of Files.Rename.
+type Renaming struct {
+	Overwrite, MakeDirs bool
+}
+
+// StateView reads what tools remember for the length of a session. Keys start with the name of the tool or toolset.
+type StateView interface {
+	// Load decodes the value of key into v and reports whether there was one.
+	Load(ctx context.Context, key string, v any) (bool, error)
+}
+
+// State is StateView that can also be written.
+type State interface {
+	StateView
+	// Save keeps v, encoded as JSON, under key.
+	Save(ctx context.Context, key string, v any) error
+}
+
+// Stream takes output of any size.
+type Stream interface {
+	io.Writer
+	// Excerpt returns what the model should see of it: all, or its head and tail and where the rest is.
+	Excerpt() string
+	// Size returns how many bytes were written.
+	Size() int64
+}
+
+// Commands runs programs in the sandbox.
+type Commands interface {
+	Run(ctx context.Context, cmd *Command) (*Exit, error)
+}
+
+// Command is a program to run.
+type Command struct {
+	Argv []string
+	Dir  Path
+	// Env is added to the environment that the sandbox allows, as KEY=value.
+	Env []string
+	// Stdin nil is empty. Stdout and Stderr nil are dropped; equal ones are interleaved.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Timeout zero is the sandbox's own limit.
+	Timeout time.Duration
+}
+
+// Exit is how a program ended.
+type Exit struct {
+	Code     int
+	Signal   string
+	TimedOut bool
+	Duration time.Duration
+	// Report says what the sandbox enforced and which limits were met.
+	Report map[string]any
+}
+
+// HTTP makes requests. A redirect to a host that nobody decided is decided on the way.
+type HTTP interface {
+	Do(req *http.Request) (*http.Response, error)
+}
+
+// Grant is what was decided for one call. The engine hands it to the makers of Commands and HTTP, never to a tool.
+type Grant interface {
+	// Call is the call it was decided for.
+	Call() *Call
+	// Effects are the decided effects so far.
+	Effects() []Effect
+	// Extend decides further effects, asking where it must, without running the tool again. The error is the refusal.
+	Extend(ctx context.Context, reason string, effects ...Effect) error
+	// Sent records that data left or something changed directly, so that a re-run of the tool is a new question.
+	Sent(what string)
+}
