@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// maxNeeds is how often a running tool may meet something that nobody decided.
+const maxNeeds = 4
+
+// run is the walk. Every call from every surface takes it, whole; a new stage is a line here and a method of walk.
+// Every early return passes close, which writes how the call ended.
+func (e *Engine) run(ctx context.Context, c *caller, call *tongs.Call) (res *tongs.Result) {
+	w := e.walk(c, call)
+	if err := w.open(ctx); err != nil {
+		return tongs.Failure(err) // a call that leaves no trace does not run
+	}
+	defer func() { res = w.close(ctx, res, recover()) }()
+
+	if err := w.lookup(ctx); err != nil {
+		return tongs.Failure(err)
+	}
+	for needs := 0; ; {
+		if err := w.validate(); err != nil {
+			return tongs.Failure(err)
+		}
+		if err := w.makePlan(ctx); err != nil {
+			return tongs.Failure(err)
+		}
+		if err := w.decide(ctx, w.effects); err != nil {
+			return tongs.Failure(err)
+		}
+		edited, err := w.ask(ctx, w.effects)
+		if err != nil {
+			return tongs.Failure(err)
+		}
+		if edited { // a person approved other arguments: they walk like any others
+			continue
+		}
+		result, err := w.execute(ctx)
+		need, undecided := errors.AsType[*tongs.Need](err)
+		if !undecided {
+			return w.fit(result, err)
+		}
+		if needs++; needs > maxNeeds {
+			return tongs.Failure(needError(need))
+		}
+		w.add(need) // the only way back
+	}
+}
+
+// needError is what a call ends with that met something undecided once too often.
+func needError(need *tongs.Need) error {
+	code := tongs.CodePermissionDenied
+	for _, e := range need.Effects {
+		if e.Version != "" {
+			code = tongs.CodeStaleFile
+		}
+	}
+	return tongs.Errorf(code, "gave up after %d attempts: %s; try again when it is quiet", maxNeeds+1, need.Reason)
+}

@@ -1,0 +1,270 @@
+// Package engine takes calls on the walk: open row → lookup → repair+validate → plan → decide → ask → run → fit →
+// close row. It is the only package that knows all the stages; call.go is the whole of the walk, in order.
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/internal/id"
+	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/schema"
+	"github.com/tongs-ai/tongs/workspace"
+)
+
+// Options are what an engine is made of. The zero value works, and is strict: no tools, no files, nobody to ask,
+// everything remembered in memory only.
+type Options struct {
+	// Registry holds the tools; it may change while the engine runs. Nil is an empty one.
+	Registry *registry.Registry
+	// Workspace holds the files; nil gives tools none.
+	Workspace *workspace.Workspace
+	// Rules returns the rules in force; it is called for each call. Nil means none.
+	Rules func() []tongs.Rule
+	Mode  tongs.Mode
+	// Granted are the permissions that tools can have here; zero means all.
+	Granted tongs.Permissions
+	// Approval asks people. Nil means that there is nobody: what would be asked is refused.
+	Approval *approval.Desk
+	// Grants remembers approvals, Audit the calls, State what tools know of a session. Nil keeps them in memory.
+	Grants policy.Book
+	Audit  audit.Log
+	State  func(session string) tongs.State
+	// Output bounds what results show.
+	Output output.Bounds
+	// Commands and HTTP make what runs programs and requests for one call. Nil refuses both.
+	Commands func(tongs.Grant) tongs.Commands
+	HTTP     func(tongs.Grant) tongs.HTTP
+	// OnResult observes every result, before it is returned. It must not keep or change it.
+	OnResult func(*tongs.Call, *tongs.Result)
+	// Grace is how long a cancelled tool may take to return before the call does so without it; zero means 2 s.
+	Grace time.Duration
+}
+
+// Engine calls tools. It implements tongs.Caller and is safe for concurrent use.
+type Engine struct {
+	opt       Options
+	validator schema.Validator
+	// session is that of calls which name none.
+	session string
+}
+
+var _ tongs.Caller = (*Engine)(nil)
+
+// New returns an engine with the given options.
+func New(opt Options) (*Engine, error) {
+	if opt.Registry == nil {
+		empty, err := registry.New()
+		if err != nil {
+			return nil, err
+		}
+		opt.Registry = empty
+	}
+	if opt.Rules == nil {
+		opt.Rules = func() []tongs.Rule { return nil }
+	}
+	if opt.Granted == 0 {
+		opt.Granted = tongs.AllPermissions
+	}
+	if opt.Approval == nil {
+		opt.Approval = &approval.Desk{}
+	}
+	if opt.Grants == nil {
+		opt.Grants = policy.NewMemoryBook()
+	}
+	if opt.Audit == nil {
+		opt.Audit = audit.NewMemory()
+	}
+	if opt.State == nil {
+		opt.State = newMemoryState().session
+	}
+	if opt.Commands == nil {
+		opt.Commands = func(tongs.Grant) tongs.Commands { return noCommands{} }
+	}
+	if opt.HTTP == nil {
+		opt.HTTP = func(tongs.Grant) tongs.HTTP { return noHTTP{} }
+	}
+	if opt.Grace == 0 {
+		opt.Grace = 2 * time.Second
+	}
+	return &Engine{opt: opt, session: id.New("s")}, nil
+}
+
+// Call takes the call on the whole walk. The result is never nil; a failure is in it.
+func (e *Engine) Call(ctx context.Context, call *tongs.Call) *tongs.Result {
+	return (&caller{engine: e}).Call(ctx, call)
+}
+
+// Explain judges the call without executing it. The error is why it cannot be judged: unknown, invalid.
+func (e *Engine) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanation, error) {
+	return (&caller{engine: e}).Explain(ctx, call)
+}
+
+// Within returns a caller narrowed to the scope.
+func (e *Engine) Within(scope tongs.Scope) tongs.Caller { return (&caller{engine: e}).Within(scope) }
+
+// Validate checks arguments without planning or executing the call, and returns them repaired and completed.
+func (e *Engine) Validate(ctx context.Context, tool string, args json.RawMessage) (schema.Checked, error) {
+	w := e.walk(&caller{engine: e}, &tongs.Call{Tool: tool, Args: args})
+	if err := w.lookup(ctx); err != nil {
+		return schema.Checked{}, err
+	}
+	err := w.validate()
+	return schema.Checked{Args: w.call.Args, Repaired: w.repaired}, err
+}
+
+// Tools returns the specs that a caller of this engine can call, in stable order. Lazy tools are made for it; those
+// that fail are returned as they stand, with the reason in the second value.
+func (e *Engine) Tools(ctx context.Context) (specs []*tongs.Spec, broken map[string]error) {
+	for _, entry := range e.opt.Registry.Set().Entries() {
+		spec := entry.Tool.Spec()
+		tool, err := e.opt.Registry.Ready(ctx, entry, e.initContext(tongs.Path{Rel: "."}))
+		if err != nil {
+			if broken == nil {
+				broken = map[string]error{}
+			}
+			broken[spec.Name] = err
+		} else {
+			spec = tool.Spec()
+		}
+		if e.opt.Granted.Has(spec.Needs) {
+			specs = append(specs, spec)
+		}
+	}
+	return specs, broken
+}
+
+func (e *Engine) initContext(dir tongs.Path) tongs.InitContext {
+	if e.opt.Workspace == nil {
+		return tongs.InitContext{}
+	}
+	return tongs.InitContext{Workspace: e.opt.Workspace.Dir(), Dir: e.opt.Workspace.Host(dir)}
+}
+
+// maxDepth bounds calls that tools make of tools.
+const maxDepth = 16
+
+// caller is the engine as seen by one caller: narrowed by scopes and, for a tool that runs, bound to its call.
+type caller struct {
+	engine *Engine
+	scopes []tongs.Scope
+	parent *tongs.Call
+	depth  int
+}
+
+func (c *caller) Call(ctx context.Context, call *tongs.Call) *tongs.Result {
+	return c.engine.run(ctx, c, call)
+}
+
+func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanation, error) {
+	w := c.engine.walk(c, call)
+	if err := w.lookup(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.validate(); err != nil {
+		return nil, err
+	}
+	if err := w.makePlan(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.judge(ctx, w.effects); err != nil {
+		return nil, err
+	}
+	return &tongs.Explanation{
+		Tool: w.spec.Name, Via: w.via, Args: w.call.Args, Repaired: w.repaired, Effects: w.effects,
+		Decision: w.verdict.Decision, Rule: w.verdict.By, Reason: w.verdict.Reason,
+		Message: w.message(w.effects), Kind: w.kind(w.effects),
+	}, nil
+}
+
+func (c *caller) Within(scope tongs.Scope) tongs.Caller {
+	narrowed := *c
+	narrowed.scopes = append(slices.Clip(c.scopes), scope)
+	return &narrowed
+}
+
+// adopt returns a copy of the call with what the caller's position decides: who it is for and where it comes from.
+func (c *caller) adopt(call *tongs.Call) *tongs.Call {
+	own := *call
+	if own.ID == "" {
+		own.ID = id.New("c")
+	}
+	own.Parent = ""
+	agents := own.Agents
+	if c.parent != nil {
+		own.Parent, own.Session, agents = c.parent.ID, c.parent.Session, c.parent.Agents
+		if own.Dir == "" {
+			own.Dir = c.parent.Dir
+		}
+	}
+	own.Agents = slices.Clone(agents)
+	for _, scope := range c.scopes {
+		if scope.Agent != "" {
+			own.Agents = append(own.Agents, scope.Agent)
+		}
+	}
+	if own.Session == "" {
+		own.Session = c.engine.session
+	}
+	if len(own.Args) == 0 {
+		own.Args = json.RawMessage("{}")
+	}
+	return &own
+}
+
+// granted are the permissions left after every scope.
+func (c *caller) granted() tongs.Permissions {
+	granted := c.engine.opt.Granted
+	for _, scope := range c.scopes {
+		if scope.Granted != 0 {
+			granted &= scope.Granted
+		}
+	}
+	return granted
+}
+
+// visible reports whether every scope lists one of the names.
+func (c *caller) visible(names []string) bool {
+	for _, scope := range c.scopes {
+		if scope.Tools != nil && !slices.ContainsFunc(scope.Tools, func(name string) bool { return slices.Contains(names, name) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// outside returns why an effect is outside the zones of a scope, or nothing where all are inside.
+func (c *caller) outside(effects []tongs.Effect) string {
+	for _, scope := range c.scopes {
+		if scope.Zones == nil {
+			continue
+		}
+		for _, e := range effects {
+			if !e.Kind.OnPath() {
+				continue
+			}
+			inside := !e.Unknown && slices.ContainsFunc(scope.Zones, func(z tongs.Zone) bool {
+				return z.Path.Contains(e.Path) && (z.Writable || e.Kind == tongs.EffectRead)
+			})
+			if !inside {
+				return fmt.Sprintf("%s is outside what %s may touch", e, agentName(scope.Agent))
+			}
+		}
+	}
+	return ""
+}
+
+func agentName(name string) string {
+	if name == "" {
+		return "this caller"
+	}
+	return fmt.Sprintf("the agent %q", name)
+}

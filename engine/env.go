@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/output"
+)
+
+// view is what the tool sees while it plans.
+func (w *walk) view() *tongs.View {
+	return &tongs.View{Granted: w.permissions(), Files: w.files(), State: w.engine.opt.State(w.call.Session), Dir: w.dir}
+}
+
+func (w *walk) files() tongs.FileView {
+	if w.engine.opt.Workspace == nil {
+		return noFiles{}
+	}
+	return w.engine.opt.Workspace.View(w.dir)
+}
+
+// env is what the tool may reach while it runs.
+func (w *walk) env(g *grant) *tongs.Env {
+	env := &tongs.Env{
+		Granted: w.permissions(), Files: noFiles{}, State: liveState{w.engine.opt.State(w.call.Session), g}, Dir: w.dir,
+		Commands: w.engine.opt.Commands(g), HTTP: w.engine.opt.HTTP(g),
+		Caller: &liveCaller{&caller{engine: w.engine, scopes: w.caller.scopes, parent: w.call, depth: w.caller.depth + 1}, g},
+		Output: g.output, Update: w.sink.update,
+	}
+	if w.engine.opt.Workspace != nil {
+		env.Files = w.engine.opt.Workspace.Files(w.dir, g)
+	}
+	return env
+}
+
+// toolCall is the call as the tool sees it: without what would let it answer or observe for others.
+func (w *walk) toolCall() *tongs.Call {
+	c := *w.call
+	c.Tool, c.Ticket, c.Sink = w.spec.Name, "", nil
+	c.Args, c.Agents = slices.Clone(c.Args), slices.Clone(c.Agents)
+	return &c
+}
+
+// grant is what one run of a tool was allowed. Once the run ended it allows nothing.
+type grant struct {
+	walk  *walk
+	ctx   context.Context // of the run
+	timer *timer
+
+	mu      sync.Mutex
+	effects []tongs.Effect
+	sent    []string
+	over    bool
+
+	extending sync.Mutex
+}
+
+var _ tongs.Grant = (*grant)(nil)
+
+func (g *grant) Call() *tongs.Call { return g.walk.toolCall() }
+
+func (g *grant) Effects() []tongs.Effect {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.over {
+		return nil
+	}
+	return slices.Clip(g.effects)
+}
+
+func (g *grant) Sent(what string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sent = append(g.sent, what)
+}
+
+// Extend decides further effects while the tool waits. The time-out of the call waits too.
+func (g *grant) Extend(ctx context.Context, reason string, effects ...tongs.Effect) error {
+	g.extending.Lock()
+	defer g.extending.Unlock()
+	if g.dead() {
+		return errDead
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(g.ctx, cancel)()
+	defer g.timer.hold()()
+	w := g.walk
+	effects, err := w.check(effects)
+	if err != nil {
+		return err
+	}
+	if err := w.decide(ctx, effects); err != nil {
+		return err
+	}
+	w.notes = append(w.notes, reason)
+	w.needed = append(w.needed, effects...)
+	edited, err := w.ask(ctx, effects)
+	if err != nil {
+		return err
+	}
+	if edited {
+		return tongs.Errorf(tongs.CodeDenied, "the arguments were edited while the tool ran; call it again with the new ones")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.effects = append(slices.Clip(g.effects), effects...)
+	return nil
+}
+
+func (g *grant) dead() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.over
+}
+
+// end revokes the grant and returns what was changed under it. The context of the run must be cancelled, so that
+// nobody is asked any more.
+func (g *grant) end() []string {
+	g.extending.Lock()
+	defer g.extending.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over = true
+	return g.sent
+}
+
+// output returns the named stream of the call; runs of one call share it.
+func (g *grant) output(name string) tongs.Stream {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w := g.walk
+	if g.over {
+		return (output.Bounds{}).Stream("", name, nil)
+	}
+	if w.streams[name] == nil {
+		if w.streams == nil {
+			w.streams = map[string]*output.Stream{}
+		}
+		w.streams[name] = w.engine.opt.Output.Stream(w.call.ID, name, func(text string) {
+			w.sink.update(tongs.Update{Stream: name, Text: text})
+		})
+	}
+	return w.streams[name]
+}
+
+var errDead = tongs.Errorf(tongs.CodeCancelled, "the call has ended; what it was allowed has ended with it")
+
+// sink passes updates on, one at a time and none after the call returned.
+type sink struct {
+	mu   sync.Mutex
+	call string
+	send func(tongs.Update)
+}
+
+func (s *sink) update(u tongs.Update) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.send != nil {
+		u.Call = s.call
+		s.send(u)
+	}
+}
+
+func (s *sink) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.send = nil
+}
+
+// liveCaller makes calls for a running tool, until it ended.
+type liveCaller struct {
+	caller tongs.Caller
+	grant  *grant
+}
+
+func (c *liveCaller) Call(ctx context.Context, call *tongs.Call) *tongs.Result {
+	if c.grant.dead() {
+		return tongs.Failure(errDead)
+	}
+	return c.caller.Call(ctx, call)
+}
+
+func (c *liveCaller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanation, error) {
+	return c.caller.Explain(ctx, call)
+}
+
+func (c *liveCaller) Within(scope tongs.Scope) tongs.Caller {
+	return &liveCaller{c.caller.Within(scope), c.grant}
+}
+
+// liveState is the session's state, which only a running tool can write.
+type liveState struct {
+	tongs.State
+	grant *grant
+}
+
+func (s liveState) Save(ctx context.Context, key string, v any) error {
+	if s.grant.dead() {
+		return errDead
+	}
+	return s.State.Save(ctx, key, v)
+}
+
+// memoryState keeps what tools know of sessions.
+type memoryState struct {
+	mu     sync.RWMutex
+	values map[[2]string]json.RawMessage
+}
+
+func newMemoryState() *memoryState { return &memoryState{values: map[[2]string]json.RawMessage{}} }
+
+func (m *memoryState) session(name string) tongs.State { return sessionState{m, name} }
+
+type sessionState struct {
+	memory  *memoryState
+	session string
+}
+
+func (s sessionState) Load(_ context.Context, key string, v any) (bool, error) {
+	s.memory.mu.RLock()
+	value, ok := s.memory.values[[2]string{s.session, key}]
+	s.memory.mu.RUnlock()
+	if !ok {
+		return false, nil
+	}
+	return true, json.Unmarshal(value, v)
+}
+
+func (s sessionState) Save(_ context.Context, key string, v any) error {
+	value, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("state %s: %w", key, err)
+	}
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	s.memory.values[[2]string{s.session, key}] = value
+	return nil
+}
+
+// noCommands and noHTTP refuse, where the program that made the engine gave it neither.
+type noCommands struct{}
+
+func (noCommands) Run(context.Context, *tongs.Command) (*tongs.Exit, error) {
+	return nil, tongs.Errorf(tongs.CodeSandboxUnavailable, "this program has no sandbox to run commands in")
+}
+
+type noHTTP struct{}
+
+func (noHTTP) Do(*http.Request) (*http.Response, error) {
+	return nil, tongs.Errorf(tongs.CodeConfigError, "this program has no network access for tools")
+}

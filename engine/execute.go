@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+)
+
+var errTimeout = errors.New("time-out of the call")
+
+// execute runs the tool with what was decided, and nothing else. A tool that does not return when it is cancelled is
+// left behind, with an Env that is dead.
+func (w *walk) execute(ctx context.Context) (*tongs.Result, error) {
+	if ctx.Err() != nil {
+		return nil, ended(ctx, 0)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	g := &grant{walk: w, ctx: ctx, effects: w.effects}
+	if w.call.Timeout > 0 {
+		g.timer = startTimer(w.call.Timeout, func() { cancel(errTimeout) })
+		defer g.timer.stop()
+	}
+	env := w.env(g)
+	type returned struct {
+		res *tongs.Result
+		err error
+	}
+	done := make(chan returned, 1)
+	began, waited := time.Now(), w.waited
+	go func() {
+		var r returned
+		defer func() {
+			if p := recover(); p != nil {
+				r.err = panicked(w.spec.Name, p)
+			}
+			done <- r
+		}()
+		r.res, r.err = w.tool.Call(ctx, env, w.toolCall())
+	}()
+	var r returned
+	select {
+	case r = <-done:
+	case <-ctx.Done():
+		grace := time.NewTimer(w.engine.opt.Grace)
+		defer grace.Stop()
+		select {
+		case r = <-done:
+		case <-grace.C:
+			r.err = context.Cause(ctx)
+		}
+	}
+	stopped := ctx.Err() != nil
+	if stopped && r.res == nil && (r.err == nil || tongs.CodeOf(r.err) == tongs.CodeInternal) {
+		r.err = ended(ctx, w.call.Timeout)
+	}
+	cancel(nil)
+	w.sent = append(w.sent, g.end()...)
+	w.ran += time.Since(began) - (w.waited - waited)
+	return r.res, r.err
+}
+
+// ended says how a context ended, as a caller should see it.
+func ended(ctx context.Context, timeout time.Duration) error {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errTimeout):
+		return tongs.Errorf(tongs.CodeTimeout, "timed out after %s", timeout)
+	case errors.Is(cause, context.DeadlineExceeded):
+		return tongs.Errorf(tongs.CodeTimeout, "the caller's deadline passed")
+	default:
+		return tongs.Errorf(tongs.CodeCancelled, "cancelled by the caller")
+	}
+}
+
+// fit turns what the tool returned into the result: checked against its schema, bounded, and marked with what the
+// walk did to the call.
+func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
+	if res == nil {
+		res = &tongs.Result{}
+	}
+	if err != nil {
+		failed := tongs.Failure(err)
+		if res.Content == "" {
+			res.Content = failed.Content
+		}
+		res.Error = failed.Error
+	}
+	if res.Error == nil && len(res.Value) > 0 {
+		if err := w.engine.validator.CheckOutput(w.spec, res.Value); err != nil {
+			res.Error = tongs.Errorf(tongs.CodeInternal, "%s returned a value that does not fit its own schema: %w", w.spec.Name, err)
+			res.Content, res.Value = res.Error.Error(), nil
+		}
+	}
+	if res.Content == "" {
+		res.Content = w.streamed(res.Error)
+	}
+	if res.Error != nil {
+		res.SetMeta("error", string(res.Error.Code))
+	}
+	if len(w.repaired) > 0 {
+		res.SetMeta("repaired", w.repaired)
+	}
+	if w.answered != "" {
+		res.SetMeta("approvedBy", w.answered)
+	}
+	if res.Title == "" {
+		res.Title = w.spec.DisplayName()
+	}
+	w.engine.opt.Output.Fit(w.call.ID, res)
+	return res
+}
+
+// streamed is the content of a result that left it to the streams.
+func (w *walk) streamed(failure *tongs.Error) (content string) {
+	for _, name := range []string{"stdout", "stderr"} {
+		if s := w.streams[name]; s != nil && s.Size() > 0 {
+			content += s.Excerpt()
+		}
+	}
+	if failure != nil {
+		content = fmt.Sprintf("%s\n%s", failure.Error(), content)
+	}
+	return content
+}
+
+// timer is a time-out that can be held while a person is asked.
+type timer struct {
+	t    *time.Timer
+	ends time.Time
+}
+
+func startTimer(d time.Duration, f func()) *timer {
+	return &timer{t: time.AfterFunc(d, f), ends: time.Now().Add(d)}
+}
+
+func (t *timer) stop() { t.t.Stop() }
+
+// hold stops the time-out and returns what lets it go on.
+func (t *timer) hold() (release func()) {
+	if t == nil || !t.t.Stop() {
+		return func() {}
+	}
+	left := time.Until(t.ends)
+	return func() {
+		t.ends = time.Now().Add(left)
+		t.t.Reset(left)
+	}
+}

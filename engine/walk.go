@@ -1,0 +1,347 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/registry"
+)
+
+// walk is the state of one call on its way. Its methods are the stages, in the order of call.go.
+type walk struct {
+	engine *Engine
+	caller *caller
+	call   *tongs.Call
+	begun  time.Time
+	sink   *sink
+
+	entry registry.Entry
+	tool  tongs.Tool
+	spec  *tongs.Spec
+	names []string // every name that rules may know the call by
+	via   string   // the redirecting tool
+	dir   tongs.Path
+
+	repaired []string
+	plan     *tongs.Plan
+	effects  []tongs.Effect
+	verdict  policy.Verdict
+
+	needed   []tongs.Effect // what running tools met
+	approved []tongs.Effect // what a person approved, in the state they saw
+	notes    []string       // what a person should know before answering
+	sent     []string       // what earlier runs changed already
+	question string
+	answered string
+
+	streams map[string]*output.Stream
+	waited  time.Duration
+	ran     time.Duration
+}
+
+func (e *Engine) walk(c *caller, call *tongs.Call) *walk {
+	own := c.adopt(call)
+	return &walk{engine: e, caller: c, call: own, begun: time.Now(), sink: &sink{call: own.ID, send: own.Sink}}
+}
+
+// open writes the first entry of the row.
+func (w *walk) open(ctx context.Context) error {
+	err := w.engine.opt.Audit.Open(context.WithoutCancel(ctx), &audit.Row{
+		Call: w.call.ID, Parent: w.call.Parent, Session: w.call.Session, Message: w.call.Message, Step: w.call.Step,
+		Agents: w.call.Agents, Tool: w.call.Tool, Started: w.begun, Args: w.call.Args, Reason: w.call.Reason, PID: os.Getpid(),
+	})
+	if err != nil {
+		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since the audit log could not be written: %w", err)
+	}
+	return nil
+}
+
+// lookup finds the tool, following redirects: the target's plan will apply, and the rules of every name on the way.
+func (w *walk) lookup(ctx context.Context) error {
+	if w.caller.depth > maxDepth {
+		return tongs.Errorf(tongs.CodeExecutionError, "calls are nested more than %d deep; a tool seems to call itself", maxDepth)
+	}
+	if err := w.resolveDir(); err != nil {
+		return err
+	}
+	name := w.call.Tool
+	var kinds []tongs.SourceKind
+	for range 4 {
+		if err := w.find(ctx, name, kinds); err != nil {
+			return err
+		}
+		redirector, ok := w.tool.(tongs.Redirector)
+		if !ok {
+			return nil
+		}
+		if err := w.validate(); err != nil {
+			return err
+		}
+		to, err := redirector.Redirect(w.call)
+		if err != nil {
+			return err
+		}
+		w.via, name, kinds = w.spec.Name, to.Tool, to.Kinds
+		w.call.Args = to.Args
+		if to.Timeout > 0 {
+			w.call.Timeout = to.Timeout
+		}
+	}
+	return tongs.Errorf(tongs.CodeExecutionError, "%s is redirected too often", w.call.Tool)
+}
+
+func (w *walk) resolveDir() (err error) {
+	w.dir = tongs.Path{Rel: "."}
+	if w.engine.opt.Workspace != nil && w.call.Dir != "" {
+		w.dir, err = w.engine.opt.Workspace.Resolve(w.dir, w.call.Dir)
+	}
+	return err
+}
+
+// find sets the tool of the given name, if the caller can see it and its permissions are granted.
+func (w *walk) find(ctx context.Context, name string, kinds []tongs.SourceKind) error {
+	set := w.engine.opt.Registry.Set()
+	entry, ok := set.Lookup(name)
+	var names []string
+	if ok {
+		spec := entry.Tool.Spec()
+		names = append([]string{spec.Name, name}, spec.Aliases...)
+		ok = w.caller.visible(names) && (len(kinds) == 0 || slices.Contains(kinds, spec.Source.Kind))
+	}
+	if !ok {
+		return w.unknown(name, set)
+	}
+	tool, err := w.engine.opt.Registry.Ready(ctx, entry, w.engine.initContext(w.dir))
+	if err != nil {
+		if ctx.Err() != nil {
+			return ended(ctx, 0)
+		}
+		return tongs.Errorf(tongs.CodeConfigError, "%s could not be made ready: %w", name, err)
+	}
+	w.entry, w.tool, w.spec = entry, tool, tool.Spec()
+	w.names = append(w.names, names...)
+	if missing := w.spec.Needs &^ w.caller.granted(); missing != 0 {
+		return tongs.Errorf(tongs.CodePermissionDenied, "%s needs the permission %s, which is not granted here", w.spec.Name, missing)
+	}
+	return nil
+}
+
+func (w *walk) unknown(name string, set *registry.Set) error {
+	near := slices.DeleteFunc(set.Nearest(name), func(name string) bool {
+		entry, ok := set.Lookup(name)
+		return !ok || !w.caller.visible(append([]string{name, entry.Tool.Spec().Name}, entry.Tool.Spec().Aliases...))
+	})
+	err := tongs.Errorf(tongs.CodeUnknownTool, "there is no tool %q", name)
+	if len(near) > 0 {
+		err.Message += "; did you mean " + strings.Join(near, ", ") + "?"
+		err = err.With("nearest", near)
+	}
+	return err
+}
+
+// validate repairs and checks the arguments, and completes them with defaults.
+func (w *walk) validate() error {
+	checked, err := w.engine.validator.Check(w.spec, w.call.Args)
+	if err != nil {
+		return err
+	}
+	w.call.Args = checked.Args
+	w.repaired = append(w.repaired, checked.Repaired...)
+	return nil
+}
+
+// makePlan asks the tool what the call would do, and checks that: paths must be resolved ones, and what is special
+// about them is marked here, so that no tool can forget it.
+func (w *walk) makePlan(ctx context.Context) (err error) {
+	w.plan = &tongs.Plan{}
+	if planner, ok := w.tool.(tongs.Planner); ok {
+		if w.plan, err = w.callPlan(ctx, planner); err != nil {
+			return err
+		}
+	}
+	effects := slices.Clone(w.plan.Effects)
+	if len(effects) == 0 {
+		effects = policy.Unplanned(w.spec)
+	}
+	if !w.spec.Source.BuiltIn() && !slices.ContainsFunc(effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute }) {
+		effects = append(effects, tongs.Effect{Kind: tongs.EffectExecute, Unknown: true, Why: "runs outside this program"})
+	}
+	w.effects, err = w.check(merge(effects, w.needed))
+	return err
+}
+
+func (w *walk) callPlan(ctx context.Context, planner tongs.Planner) (plan *tongs.Plan, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(w.spec.Name+", while planning,", p)
+		}
+	}()
+	plan, err = planner.Plan(ctx, w.view(), w.toolCall())
+	if err == nil && plan == nil {
+		plan = &tongs.Plan{}
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ended(ctx, 0)
+	}
+	return plan, err
+}
+
+// check refuses effects that the tool may not have and marks those that are special.
+func (w *walk) check(effects []tongs.Effect) ([]tongs.Effect, error) {
+	allowed := w.permissions()
+	for _, e := range effects {
+		if !allowed.Has(e.Kind.Permission()) && !(e.Unknown && w.spec.Needs == 0) {
+			return nil, tongs.Errorf(tongs.CodePermissionDenied, "%s may not %s: it has the permissions %q", w.spec.Name, e, allowed)
+		}
+	}
+	if w.engine.opt.Workspace == nil {
+		for _, e := range effects {
+			if e.Kind.OnPath() && !e.Unknown {
+				return nil, tongs.Errorf(tongs.CodeConfigError, "%s needs a workspace, and there is none", w.spec.Name)
+			}
+		}
+		return effects, nil
+	}
+	return w.engine.opt.Workspace.Check(effects)
+}
+
+// permissions are those of the tool that are granted here.
+func (w *walk) permissions() tongs.Permissions {
+	return (w.spec.Needs | w.spec.Optional) & w.caller.granted()
+}
+
+// merge adds effects that a running tool met. One that it planned as well, in a state that has since changed, is the
+// one that counts.
+func merge(planned, met []tongs.Effect) []tongs.Effect {
+	for _, e := range met {
+		if !slices.ContainsFunc(planned, e.SameTarget) {
+			planned = append(planned, e)
+		}
+	}
+	return planned
+}
+
+// decide judges the effects and refuses what is blocked.
+func (w *walk) decide(ctx context.Context, effects []tongs.Effect) error {
+	if err := w.judge(ctx, effects); err != nil {
+		return err
+	}
+	if w.verdict.Decision == tongs.Blocked {
+		return w.refuse(ctx, effects, tongs.Errorf(tongs.CodeBlocked, "%s", w.verdict.Reason).With("rule", w.verdict.By))
+	}
+	return nil
+}
+
+// judge sets the verdict about the effects.
+func (w *walk) judge(ctx context.Context, effects []tongs.Effect) error {
+	if reason := w.caller.outside(effects); reason != "" {
+		w.verdict = policy.Verdict{Decision: tongs.Blocked, By: "zones of the caller", Reason: reason}
+		return nil
+	}
+	key := w.grantKey()
+	grants, err := w.engine.opt.Grants.Find(ctx, key)
+	if err != nil {
+		return fmt.Errorf("remembered approvals could not be read: %w", err)
+	}
+	chain := [][]tongs.Rule{w.engine.opt.Rules()}
+	for _, scope := range w.caller.scopes {
+		chain = append(chain, scope.Rules)
+	}
+	w.verdict = policy.Decide(policy.Input{
+		Spec: w.spec, Names: w.names, Shadowed: w.entry.Shadowed, Effects: effects,
+		Default: w.plan.Default, Say: w.plan.Say, Mode: w.engine.opt.Mode, Chain: chain, Grants: grants, Key: key,
+	})
+	return nil
+}
+
+// refuse records the decision before the refusal is returned.
+func (w *walk) refuse(ctx context.Context, effects []tongs.Effect, refusal error) error {
+	if err := w.intent(ctx, effects); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// intent records what was decided. What cannot be recorded does not run.
+func (w *walk) intent(ctx context.Context, effects []tongs.Effect) error {
+	err := w.engine.opt.Audit.Intent(context.WithoutCancel(ctx), w.call.ID, &audit.Intent{
+		Tool: w.spec.Name, Via: w.via, Source: w.spec.Source, Repaired: w.repaired, Effects: effects,
+		Decision: w.verdict.Decision, By: w.verdict.By, Question: w.question, Answered: w.answered,
+	})
+	if err != nil {
+		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since the audit log could not be written: %w", err)
+	}
+	return nil
+}
+
+// add takes up what a running tool met; the walk goes on from the plan.
+func (w *walk) add(need *tongs.Need) {
+	w.needed = merge(slices.Clone(need.Effects), w.needed)
+	w.notes = append(w.notes, need.Reason)
+	if len(w.sent) > 0 {
+		w.approved = nil
+	}
+}
+
+// close writes how the call ended. A panic of ours ends the call, not the process.
+func (w *walk) close(ctx context.Context, res *tongs.Result, panic any) *tongs.Result {
+	if panic != nil {
+		res = tongs.Failure(panicked("the engine", panic))
+	}
+	w.sink.close()
+	res.SetMeta("call", w.call.ID)
+	if res.Title == "" {
+		res.Title = w.call.Tool
+	}
+	closing := &audit.Closing{
+		Outcome: "ok", Title: res.Title, Waited: w.waited, Ran: w.ran, Total: time.Since(w.begun), Shown: int64(len(res.Content)),
+	}
+	for _, s := range w.streams {
+		closing.Output += s.Size()
+		s.Close()
+	}
+	if res.Error != nil {
+		closing.Outcome, closing.Code, closing.Error = outcome(res.Error.Code), res.Error.Code, res.Error.Message
+	}
+	if err := w.engine.opt.Audit.Close(context.WithoutCancel(ctx), w.call.ID, closing); err != nil {
+		res.SetMeta("auditError", fmt.Sprintf("how the call ended could not be recorded: %v", err))
+	}
+	if w.engine.opt.OnResult != nil {
+		w.observe(res)
+	}
+	return res
+}
+
+func (w *walk) observe(res *tongs.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			res.SetMeta("onResultError", fmt.Sprint(p))
+		}
+	}()
+	w.engine.opt.OnResult(w.call, res)
+}
+
+func outcome(code tongs.Code) string {
+	switch {
+	case code.Refused():
+		return "refused"
+	case code == tongs.CodeCancelled:
+		return "cancelled"
+	default:
+		return "error"
+	}
+}
+
+// panicked describes a panic without ending the process.
+func panicked(who string, p any) error {
+	return tongs.Errorf(tongs.CodeInternal, "%s failed unexpectedly: %v", who, p).With("stack", string(debug.Stack()))
+}
