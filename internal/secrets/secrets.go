@@ -1,0 +1,172 @@
+// Package secrets finds credentials in text and takes them out of what is kept: well-known token shapes, values that
+// stand beside a telling name ("password=..."), and the exact values of secret environment variables. It is made for
+// logs: it errs on the side of taking out too much, and its cost is linear in the text.
+package secrets
+
+import (
+	"slices"
+	"strings"
+)
+
+// Match is one credential in a text: text[Start:End].
+type Match struct {
+	Start, End int
+	// Kind says what it looks like, for the mark left in its place: "GitHub token".
+	Kind string
+}
+
+// Redactor finds and removes secrets. Its zero value and nil know the shapes and the names; New adds values. It is
+// safe for concurrent use.
+type Redactor struct {
+	values []string
+}
+
+// minValue is the length below which the value of an environment variable is too common to search for.
+const minValue = 8
+
+// New returns a Redactor that also finds the values of those of the given environment variables (KEY=value) whose
+// name or value looks secret. Nothing is read from the process's own environment.
+func New(environ []string) *Redactor {
+	r := &Redactor{}
+	for _, entry := range environ {
+		name, value, ok := strings.Cut(entry, "=")
+		if !ok || len(value) < minValue || slices.Contains(r.values, value) {
+			continue
+		}
+		if SecretName(name) || len(Find(value)) > 0 {
+			r.values = append(r.values, value)
+		}
+	}
+	// Longer values first, so that one that contains another is replaced whole.
+	slices.SortFunc(r.values, func(a, b string) int { return len(b) - len(a) })
+	return r
+}
+
+// Find returns the secrets in text by shape and name, in order and without overlap.
+func Find(text string) []Match { return (*Redactor)(nil).Find(text) }
+
+// Find returns the secrets in text, in order and without overlap.
+func (r *Redactor) Find(text string) []Match {
+	var found []Match
+	for i := 0; i < len(text); {
+		if !triggers[text[i]] {
+			i++
+			continue
+		}
+		m := matchAt(text, i)
+		if m.End <= i {
+			i++
+			continue
+		}
+		if m.Kind != "" {
+			found = append(found, m)
+		}
+		i = m.End
+	}
+	if r == nil || len(r.values) == 0 {
+		return found
+	}
+	return r.findValues(text, found)
+}
+
+// findValues adds the occurrences of the known values to what was found by shape.
+func (r *Redactor) findValues(text string, found []Match) []Match {
+	before := len(found)
+	for _, value := range r.values {
+		for at := 0; ; {
+			i := strings.Index(text[at:], value)
+			if i < 0 {
+				break
+			}
+			found = append(found, Match{at + i, at + i + len(value), "environment secret"})
+			at += i + len(value)
+		}
+	}
+	if len(found) == before {
+		return found
+	}
+	slices.SortStableFunc(found, func(a, b Match) int { return a.Start - b.Start })
+	merged := found[:1]
+	for _, m := range found[1:] {
+		last := &merged[len(merged)-1]
+		if m.Start < last.End {
+			last.End = max(last.End, m.End)
+			continue
+		}
+		merged = append(merged, m)
+	}
+	return merged
+}
+
+// Text returns text with each secret replaced by a mark that says what it was.
+func (r *Redactor) Text(text string) string {
+	found := r.Find(text)
+	if len(found) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, m := range found {
+		b.WriteString(text[at:m.Start])
+		b.WriteString(mark(m.Kind))
+		at = m.End
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+const markPrefix = "[redacted"
+
+func mark(kind string) string { return markPrefix + " " + kind + "]" }
+
+// SecretName reports whether a value of this name (an argument, a variable, a header) is likely a secret. Case,
+// underscores, dashes and dots do not count.
+func SecretName(name string) bool {
+	var buf [64]byte
+	flat := buf[:0]
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '_' || c == '-' || c == '.':
+		case 'A' <= c && c <= 'Z':
+			flat = append(flat, c|0x20)
+		default:
+			flat = append(flat, c)
+		}
+	}
+	if len(flat) < 3 {
+		return false
+	}
+	switch flat[len(flat)-1] { // every name ends in one of these letters, or is found by the words below
+	case 'n', 'h', 'e':
+		switch string(flat) {
+		case "auth", "cookie", "setcookie":
+			return true
+		}
+		if hasSuffix(flat, "token") {
+			return true
+		}
+	}
+	for _, word := range secretWords {
+		if contains(flat, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretWords make a name secret wherever they stand in it.
+var secretWords = [...]string{
+	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey", "signingkey", "encryptionkey",
+	"authorization", "credential", "bearer",
+}
+
+func hasSuffix(b []byte, s string) bool { return len(b) >= len(s) && string(b[len(b)-len(s):]) == s }
+
+func contains(b []byte, s string) bool {
+	for i := 0; i+len(s) <= len(b); i++ {
+		if b[i] == s[0] && string(b[i:i+len(s)]) == s {
+			return true
+		}
+	}
+	return false
+}
