@@ -25,8 +25,11 @@ var effectNames = []struct {
 	kind EffectKind
 	name string
 }{
-	{EffectRead, "read"}, {EffectWrite, "write"}, {EffectDelete, "delete"},
-	{EffectExecute, "execute"}, {EffectNetwork, "network"},
+	{EffectRead, "read"},
+	{EffectWrite, "write"},
+	{EffectDelete, "delete"},
+	{EffectExecute, "execute"},
+	{EffectNetwork, "network"},
 }
 
 // String returns the kind's name, such as "write".

@@ -1,0 +1,60 @@
+# Two commands are enough on a fresh machine: `make run` and `make test`. `make help` lists the rest.
+
+GO      ?= go
+TOOL    := $(GO) tool -modfile=tools/go.mod
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/tongs
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/tongs ./cmd/tongs
+
+.PHONY: run
+run: build ## build, then show the main job with nothing configured
+	@./scripts/tour bin/tongs
+
+.PHONY: test
+test: ## run all the tests
+	$(GO) test ./...
+
+.PHONY: check
+check: format vet lint cross ## everything a change must pass: format, vet, lint, cross-compilation, tests with the race detector
+	$(GO) test -race ./...
+
+.PHONY: format
+format: ## fail on files that gofumpt would change
+	@files=$$($(TOOL) gofumpt -l .); if [ -n "$$files" ]; then echo "run '$(TOOL) gofumpt -w .' for:"; echo "$$files"; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: ## staticcheck; the layer rules are tests in internal/layers
+	$(TOOL) staticcheck ./...
+
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: cross
+cross: ## compile for every platform
+	@for p in $(PLATFORMS); do echo "build $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/tongs && GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet -copylocks=false ./workspace || exit 1; done
+
+.PHONY: bench
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+FUZZTIME ?= 60s
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (60s)
+	@./scripts/fuzz $(FUZZTIME)
+
+.PHONY: update
+update: ## rewrite the snapshots and golden files that the tests compare with
+	$(GO) test ./builtin/... ./policy ./registry -update

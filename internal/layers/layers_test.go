@@ -1,0 +1,170 @@
+// Package layers holds the rules about which package may import which, as tests.
+package layers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/tongs-ai/tongs"
+
+// floors are the packages by the floor they stand on. A package may import packages of lower floors only; the reason
+// stands beside each floor. A package that is not listed fails the test: decide where it belongs.
+var floors = []struct {
+	name, reason string
+	packages     []string
+}{
+	{
+		"0 vocabulary", "everybody programs against it, so it depends on nothing of ours",
+		[]string{""},
+	},
+	{
+		"1a mechanisms", "each is of use alone and knows the vocabulary only",
+		[]string{"internal/id", "internal/text", "internal/secrets", "schema", "workspace", "store"},
+	},
+	{
+		"1b stages", "pure, or over an interface; they do not know each other, so that one can be read alone",
+		[]string{"registry", "policy", "approval", "audit", "output"},
+	},
+	{
+		"1b' durable forms", "the only place where the stages meet SQLite",
+		[]string{"durable"},
+	},
+	{
+		"1c tools", "a tool reaches the world through its Env only, never policy, approval or audit",
+		[]string{"builtin/files"},
+	},
+	{
+		"2 engine", "the walk; the only package that knows all the stages",
+		[]string{"engine"},
+	},
+	{
+		"3 surfaces", "files, flags and screens over an engine",
+		[]string{"config", "cmd/tongs"},
+	},
+}
+
+// anywhere are packages for tests, which may import what they like and which no product code imports.
+var anywhere = []string{"tooltest", "internal/layers", "audit/audittest", "approval/approvaltest", "policy/policytest"}
+
+// denied are imports that a floor's order allows and a reason forbids.
+var denied = []struct{ from, to, reason string }{
+	{"builtin/", "registry", "tools do not know the stages"},
+	{"builtin/", "policy", "tools do not know the stages"},
+	{"builtin/", "approval", "tools do not know the stages"},
+	{"builtin/", "audit", "tools do not know the stages"},
+	{"builtin/", "durable", "tools do not know the stages"},
+	{"builtin/", "workspace", "tools reach files through their Env, which checks what was decided"},
+	{"engine", "durable", "a program that embeds the engine need not link SQLite"},
+	{"engine", "store", "a program that embeds the engine need not link SQLite"},
+	{"config", "engine", "configuration is data; wire.go makes an engine of it"},
+	{"config", "durable", "configuration is data; wire.go makes an engine of it"},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+func list(t *testing.T, args ...string) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return pkgs
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func short(importPath string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
+}
+
+func floorOf(name string) int {
+	for i, f := range floors {
+		if slices.Contains(f.packages, name) {
+			return i
+		}
+	}
+	return -1
+}
+
+func TestEachPackageImportsLowerFloorsOnly(t *testing.T) {
+	for _, p := range list(t, module+"/...") {
+		from := short(p.ImportPath)
+		if slices.Contains(anywhere, from) {
+			continue
+		}
+		floor := floorOf(from)
+		if floor < 0 {
+			t.Errorf("%s stands on no floor: add it to floors", from)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if imp != module && !strings.HasPrefix(imp, module+"/") {
+				continue
+			}
+			to := short(imp)
+			switch target := floorOf(to); {
+			case slices.Contains(anywhere, to):
+				t.Errorf("%s imports %s, which is for tests", from, to)
+			case target > floor, target == floor && floor != len(floors)-1 && !mechanism(from, to):
+				t.Errorf("%s (%s) imports %s (%s): %s", from, floors[floor].name, to, floors[target].name, floors[floor].reason)
+			}
+			for _, d := range denied {
+				if strings.HasPrefix(from, d.from) && to == d.to {
+					t.Errorf("%s imports %s: %s", from, to, d.reason)
+				}
+			}
+		}
+	}
+}
+
+// mechanism allows the helpers under internal to serve their own floor.
+func mechanism(from, to string) bool {
+	return strings.HasPrefix(to, "internal/") && !strings.HasPrefix(from, "internal/")
+}
+
+// A program that embeds Tongs as a library must not pay for what it does not use.
+func TestEmbeddingLinksNoDatabaseAndNoUserInterface(t *testing.T) {
+	heavy := []string{
+		"sqlite", "modernc.org", "spf13/cobra", "charm.land", "charmbracelet", "goccy/go-yaml", "anthropic", "openai", "genai",
+		"evanw/esbuild", "modelcontextprotocol", module + "/durable", module + "/store", module + "/config",
+	}
+	for _, p := range list(t, "-deps", module, module+"/engine", module+"/builtin/files") {
+		for _, h := range heavy {
+			if strings.Contains(p.ImportPath, h) {
+				t.Errorf("embedding links %s", p.ImportPath)
+			}
+		}
+	}
+}
+
+// The vocabulary's only dependency is schema inference.
+func TestVocabularyDependsOnSchemaInferenceOnly(t *testing.T) {
+	for _, p := range list(t, "-deps", module) {
+		outside := strings.Contains(strings.SplitN(p.ImportPath, "/", 2)[0], ".")
+		if outside && p.ImportPath != module && !strings.HasPrefix(p.ImportPath, "github.com/google/jsonschema-go/") {
+			t.Errorf("the root package depends on %s", p.ImportPath)
+		}
+	}
+}
