@@ -1,0 +1,163 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// slot is the place of one registered tool: it outlives the sets it is in, and with it what a lazy tool was made into.
+type slot struct {
+	tool tongs.Tool
+
+	mu     sync.Mutex
+	made   tongs.Tool // nil until Init succeeded
+	flight *flight    // the Init under way, if any
+}
+
+// flight is one run of Init that any number of callers wait for.
+type flight struct {
+	done      chan struct{}
+	cancel    context.CancelFunc
+	waiting   int  // guarded by slot.mu
+	abandoned bool // guarded by slot.mu: everybody left, so its failure says nothing
+	tool      tongs.Tool
+	err       error
+}
+
+func (s *slot) spec() *tongs.Spec {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made != nil {
+		return s.made.Spec()
+	}
+	return s.tool.Spec()
+}
+
+// Ready returns the tool that serves the entry's calls. A lazy one is made first: once, however many callers wait for
+// it. Each caller stops waiting when its own context ends; when nobody waits any more, the context that Init was
+// given ends too. A failure, or a panic in Init, is returned, and the next call tries again.
+func (r *Registry) Ready(ctx context.Context, entry Entry, in tongs.InitContext) (tongs.Tool, error) {
+	lazy, ok := entry.Tool.(tongs.Initializer)
+	if !ok {
+		if entry.Tool == nil {
+			return nil, errors.New("entry has no tool")
+		}
+		return entry.Tool, nil
+	}
+	s := entry.slot
+	if s == nil {
+		return nil, fmt.Errorf("entry of %s was not looked up in a registry", entry.Tool.Spec().Name)
+	}
+	for {
+		made, f, err := r.join(ctx, s, lazy, in)
+		if f == nil {
+			return made, err
+		}
+		select {
+		case <-f.done:
+			if f.err == nil || !s.leave(f) {
+				return f.tool, f.err
+			}
+		case <-ctx.Done():
+			s.leave(f)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// join returns the tool if it was made, else the flight to wait for, which it starts where there is none.
+func (r *Registry) join(ctx context.Context, s *slot, lazy tongs.Initializer, in tongs.InitContext) (
+	tongs.Tool, *flight, error,
+) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made != nil {
+		return s.made, nil, nil
+	}
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if s.flight == nil {
+		initCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		s.flight = &flight{done: make(chan struct{}), cancel: cancel}
+		go r.initialise(initCtx, s, s.flight, lazy, in)
+	}
+	s.flight.waiting++
+	return nil, s.flight, nil
+}
+
+// leave stops waiting for f and reports whether everybody had left it at some time: the last one to leave ends it.
+func (s *slot) leave(f *flight) (abandoned bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.waiting--
+	if f.waiting == 0 && s.flight == f {
+		f.abandoned = true
+		f.cancel()
+	}
+	return f.abandoned
+}
+
+func (r *Registry) initialise(ctx context.Context, s *slot, f *flight, lazy tongs.Initializer, in tongs.InitContext) {
+	defer f.cancel()
+	name := s.tool.Spec().Name
+	f.err = fmt.Errorf("tool %s: its initialisation ended without a result", name)
+	defer func() {
+		if p := recover(); p != nil {
+			f.tool, f.err = nil, fmt.Errorf("tool %s: panic while initialising: %v", name, p)
+		}
+		s.mu.Lock()
+		s.made, s.flight = f.tool, nil
+		s.mu.Unlock()
+		if f.tool != nil {
+			r.announce(s)
+		}
+		close(f.done)
+	}()
+	tool, err := lazy.Init(ctx, in)
+	if err == nil {
+		err = standsFor(tool, s.tool.Spec())
+	}
+	if err != nil {
+		f.err = fmt.Errorf("tool %s: initialisation failed: %w", name, err)
+		return
+	}
+	f.tool, f.err = tool, nil
+}
+
+// standsFor checks that a tool is what its stand-in announced: rules and grants were judged by that.
+func standsFor(tool tongs.Tool, spec *tongs.Spec) error {
+	if tool == nil || tool.Spec() == nil {
+		return errors.New("it made no tool")
+	}
+	got := tool.Spec()
+	if _, again := tool.(tongs.Initializer); again {
+		return errors.New("it made another lazy tool")
+	}
+	if got.Name != spec.Name {
+		return fmt.Errorf("it made a tool named %q", got.Name)
+	}
+	same := got.Source.Kind == spec.Source.Kind || got.Source.BuiltIn() && spec.Source.BuiltIn()
+	if !same || got.Source.Name != spec.Source.Name ||
+		spec.Source.Digest != "" && got.Source.Digest != spec.Source.Digest {
+		return fmt.Errorf("it made a tool from %q, announced was %q", describe(got), describe(spec))
+	}
+	return nil
+}
+
+// announce tells those who watch that the definition of a tool in the current set changed.
+func (r *Registry) announce(s *slot) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	set := r.current().set
+	for _, entry := range set.entries {
+		if entry.slot == s {
+			r.store(set)
+			return
+		}
+	}
+}
