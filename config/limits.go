@@ -1,0 +1,234 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits bound what tools return and how long they take.
+type Limits struct {
+	ReadLines   int64 // lines of one read_file
+	LineLength  int64 // characters of one line
+	ListEntries int64 // entries of list_directory where the call names no limit
+	ListMax     int64 // entries of list_directory at most
+	GlobResults int64 // paths of glob where the call names no limit
+	GlobMax     int64 // paths of glob at most
+	GrepMatches int64 // matches of grep
+
+	StreamBytes     int64 // bytes shown of one output stream, such as a command's stdout
+	ContentBytes    int64 // bytes of a result's content
+	ValueBytes      int64 // bytes of a result's structured value
+	AttachmentBytes int64 // bytes of an attachment that travels with the result
+	SpillBytes      int64 // bytes kept of one output that did not fit
+	WebBytes        int64 // bytes of one fetched body
+
+	ShellTimeout  time.Duration // a command, where the call names no timeout
+	CodeTimeout   time.Duration // run_code
+	CustomTimeout time.Duration // a custom tool
+	WebTimeout    time.Duration // web_fetch
+}
+
+// Retention says how long things are kept. Zero means forever.
+type Retention struct {
+	Rows      time.Duration // the log of calls
+	Spills    time.Duration // output that did not fit
+	Questions time.Duration // answered and expired questions
+}
+
+// unit is how a setting is written and shown.
+type unit int
+
+const (
+	count unit = iota
+	size
+	seconds
+	days
+)
+
+// setting describes one number of a file.
+type setting struct {
+	key      string
+	unit     unit
+	def      int64
+	min, max int64
+}
+
+const day = 24 * time.Hour
+
+// limitSettings are the keys of limits, in the order they are shown.
+var limitSettings = []setting{
+	{"readLines", count, 2000, 1, 1e6},
+	{"lineLength", count, 2000, 80, 1e6},
+	{"listEntries", count, 200, 1, 1e5},
+	{"listMax", count, 500, 1, 1e5},
+	{"globResults", count, 100, 1, 1e5},
+	{"globMax", count, 500, 1, 1e5},
+	{"grepMatches", count, 100, 1, 1e5},
+	{"streamBytes", size, 30_000, 1000, 64 << 20},
+	{"contentBytes", size, 120_000, 1000, 64 << 20},
+	{"valueBytes", size, 4 << 20, 1000, 1 << 30},
+	{"attachmentBytes", size, 8 << 20, 1000, 1 << 30},
+	{"spillBytes", size, 4 << 30, 1000, 1 << 40},
+	{"webBytes", size, 5 << 20, 1000, 1 << 30},
+	{"shellTimeout", seconds, int64(120 * time.Second), int64(time.Second), int64(day)},
+	{"codeTimeout", seconds, int64(60 * time.Second), int64(time.Second), int64(day)},
+	{"customTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
+	{"webTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
+}
+
+var retentionSettings = []setting{
+	{"rows", days, int64(365 * day), 0, math.MaxInt64},
+	{"spills", days, int64(7 * day), 0, math.MaxInt64},
+	{"questions", days, int64(30 * day), 0, math.MaxInt64},
+}
+
+// fields returns where the value of each key of limitSettings is kept.
+func (l *Limits) fields() map[string]*int64 {
+	return map[string]*int64{
+		"readLines": &l.ReadLines, "lineLength": &l.LineLength, "listEntries": &l.ListEntries, "listMax": &l.ListMax,
+		"globResults": &l.GlobResults, "globMax": &l.GlobMax, "grepMatches": &l.GrepMatches,
+		"streamBytes": &l.StreamBytes, "contentBytes": &l.ContentBytes, "valueBytes": &l.ValueBytes,
+		"attachmentBytes": &l.AttachmentBytes, "spillBytes": &l.SpillBytes, "webBytes": &l.WebBytes,
+		"shellTimeout": (*int64)(&l.ShellTimeout), "codeTimeout": (*int64)(&l.CodeTimeout),
+		"customTimeout": (*int64)(&l.CustomTimeout), "webTimeout": (*int64)(&l.WebTimeout),
+	}
+}
+
+func (r *Retention) fields() map[string]*int64 {
+	return map[string]*int64{
+		"rows": (*int64)(&r.Rows), "spills": (*int64)(&r.Spills), "questions": (*int64)(&r.Questions),
+	}
+}
+
+// show spells a value as a file would.
+func (s setting) show(n int64) string {
+	switch s.unit {
+	case size:
+		for _, u := range []struct {
+			name string
+			n    int64
+		}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+			if n >= u.n && n%u.n == 0 {
+				return fmt.Sprintf("%d%s", n/u.n, u.name)
+			}
+		}
+		return strconv.FormatInt(n, 10)
+	case seconds:
+		return strings.TrimSuffix(strconv.FormatFloat(time.Duration(n).Seconds(), 'f', -1, 64), ".0") + "s"
+	case days:
+		if n == 0 {
+			return "forever"
+		}
+		if n%int64(day) == 0 {
+			return fmt.Sprintf("%dd", n/int64(day))
+		}
+		return time.Duration(n).String()
+	default:
+		return strconv.FormatInt(n, 10)
+	}
+}
+
+// parse reads a value as a file spells it.
+func (s setting) parse(text string) (int64, error) {
+	var n int64
+	var err error
+	switch s.unit {
+	case size:
+		n, err = parseSize(text)
+	case seconds:
+		n, err = parseSeconds(text)
+	case days:
+		n, err = parseAge(text)
+	default:
+		if n, err = strconv.ParseInt(text, 10, 64); err != nil {
+			err = fmt.Errorf("want a whole number")
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	if n < s.min || n > s.max {
+		return 0, fmt.Errorf("want %s to %s", s.show(s.min), s.show(s.max))
+	}
+	return n, nil
+}
+
+// scaled reads a whole number with one of the units after it.
+func scaled(text string, units map[string]int64) (int64, bool) {
+	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+	factor, known := units[strings.TrimSpace(text[len(digits):])]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !known || n < 0 || n > math.MaxInt64/factor {
+		return 0, false
+	}
+	return n * factor, true
+}
+
+func parseSize(text string) (int64, error) {
+	n, ok := scaled(text, map[string]int64{
+		"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
+	})
+	if !ok {
+		return 0, fmt.Errorf("want a number of bytes, or one with KiB, MiB or GiB")
+	}
+	return n, nil
+}
+
+func parseSeconds(text string) (int64, error) {
+	n, ok := scaled(text, map[string]int64{"": int64(time.Second), "s": int64(time.Second), "m": int64(time.Minute), "h": int64(time.Hour)})
+	if !ok {
+		return 0, fmt.Errorf("want a number of seconds, or one with s, m or h")
+	}
+	return n, nil
+}
+
+func parseAge(text string) (int64, error) {
+	if text == "forever" {
+		return 0, nil
+	}
+	n, ok := scaled(text, map[string]int64{"h": int64(time.Hour), "d": int64(day), "w": int64(7 * day)})
+	if !ok || n == 0 {
+		return 0, fmt.Errorf("want a time like 12h, 30d or 8w, or forever")
+	}
+	return n, nil
+}
+
+func (l *layer) numbers(v value, settings []setting) map[string]located[int64] {
+	found := map[string]located[int64]{}
+	readers := map[string]func(value){}
+	for _, s := range settings {
+		readers[s.key] = func(v value) {
+			text, ok := l.scalar(v)
+			if !ok {
+				return
+			}
+			n, err := s.parse(text)
+			if err != nil {
+				l.fail(v.pos, "%s is %s; %v", v.name(), quote(text), err)
+				return
+			}
+			found[s.key] = located[int64]{n, l.origin(v.pos)}
+		}
+	}
+	l.object(v, readers)
+	return found
+}
+
+func (l *layer) readLimits(v value) { l.limits = l.numbers(v, limitSettings) }
+
+func (l *layer) readRetention(v value) { l.retention = l.numbers(v, retentionSettings) }
+
+// defaults fills the fields with the defaults of their settings.
+func defaults(fields map[string]*int64, settings []setting) {
+	for _, s := range settings {
+		*fields[s.key] = s.def
+	}
+}
+
+// LimitKeys returns the keys that limits may have.
+func LimitKeys() []string { return slices.Sorted(maps.Keys((&Limits{}).fields())) }

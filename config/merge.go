@@ -1,0 +1,161 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// merge puts the layers together. It is pure.
+func merge(layers []*layer, opt Options) *Config {
+	c := &Config{Granted: tongs.AllPermissions, origins: map[string]string{}}
+	c.mergeMode(layers, opt)
+	c.mergeNumbers(layers)
+	for _, l := range layers {
+		c.Rules = append(c.Rules, l.rules...)
+		c.Toolsets.merge(l.toolsets)
+		for _, r := range l.rules {
+			if l.narrow && r.Decision == tongs.PreApproved {
+				c.ignore(r.Origin, r.String(), untrustedWhy(l))
+			}
+		}
+		if p := l.permissions; p != nil && c.Granted&p.value != c.Granted {
+			c.Granted &= p.value
+			c.origins["permissions"] = p.origin
+		}
+		if l.desc != nil {
+			switch {
+			case l.narrow:
+				c.ignore(l.desc.origin, "descriptions: "+l.desc.value, untrustedWhy(l))
+			case c.Descriptions == "":
+				c.Descriptions, c.origins["descriptions"] = l.desc.value, l.desc.origin
+			}
+		}
+		for _, z := range l.zones {
+			c.mergeZone(z, l)
+		}
+	}
+	return c
+}
+
+func untrustedWhy(l *layer) string {
+	if l.kind == tongs.LayerWorkspace {
+		return "the workspace file is not trusted (tongs trust)"
+	}
+	return "a directory that the environment names can only narrow"
+}
+
+func (c *Config) ignore(origin, what, why string) {
+	c.Ignored = append(c.Ignored, Ignored{Origin: origin, What: what, Why: why})
+}
+
+// mergeMode finds the effective mode: the person's word on the command line, else the user's file, else safe; made
+// stricter by the workspace where the command line says nothing; and never milder than the administrator's.
+func (c *Config) mergeMode(layers []*layer, opt Options) {
+	c.Mode, c.origins["approval.mode"] = tongs.ModeSafe, "default"
+	stricter := func(m tongs.Mode, origin string) {
+		if m > c.Mode {
+			c.Mode, c.origins["approval.mode"] = m, origin
+		}
+	}
+	var managed *located[tongs.Mode]
+	for _, l := range layers {
+		switch {
+		case l.mode == nil:
+		case l.kind == tongs.LayerManaged:
+			managed = l.mode
+		case l.kind == tongs.LayerUser && !l.narrow:
+			c.Mode, c.origins["approval.mode"] = l.mode.value, l.mode.origin
+		default:
+			if l.mode.value == tongs.ModeAll || l.narrow && l.mode.value < c.Mode {
+				c.ignore(l.mode.origin, "approval.mode: "+l.mode.value.String(), "this file can make the mode stricter only")
+			}
+			stricter(l.mode.value, l.mode.origin)
+		}
+	}
+	switch {
+	case opt.Mode == nil:
+	case opt.Unattended:
+		stricter(*opt.Mode, "--mode")
+	default:
+		c.Mode, c.origins["approval.mode"] = *opt.Mode, "--mode"
+	}
+	if managed != nil {
+		stricter(managed.value, managed.origin)
+	}
+}
+
+// mergeNumbers finds limits and retention. Of user and workspace the first that speaks wins; the administrator's
+// limits cap both, his retention stands; an untrusted file can only lower limits. Retention is about the user's whole
+// state, so that a workspace has no word in it.
+func (c *Config) mergeNumbers(layers []*layer) {
+	limits, retention := c.Limits.fields(), c.Retention.fields()
+	defaults(limits, limitSettings)
+	defaults(retention, retentionSettings)
+	for _, s := range limitSettings {
+		c.mergeLimit(layers, s, limits[s.key])
+	}
+	for _, s := range retentionSettings {
+		for _, l := range slices.Backward(layers) {
+			v, ok := l.retention[s.key]
+			switch {
+			case !ok:
+			case l.kind == tongs.LayerWorkspace || l.narrow:
+				c.ignore(v.origin, "retention."+s.key, "retention is the user's and the administrator's")
+			default:
+				*retention[s.key], c.origins["retention."+s.key] = v.value, v.origin
+			}
+		}
+	}
+}
+
+func (c *Config) mergeLimit(layers []*layer, s setting, to *int64) {
+	key := "limits." + s.key
+	set := func(v located[int64]) { *to, c.origins[key] = v.value, v.origin }
+	var ceiling *located[int64]
+	spoken := false
+	for _, l := range layers {
+		v, ok := l.limits[s.key]
+		switch {
+		case !ok:
+		case l.kind == tongs.LayerManaged:
+			ceiling = &v
+		case l.narrow:
+			if v.value < *to {
+				set(v)
+			} else if v.value > *to {
+				c.ignore(v.origin, fmt.Sprintf("%s: %s", key, s.show(v.value)), untrustedWhy(l))
+			}
+		case !spoken:
+			set(v)
+			spoken = true
+		}
+	}
+	if ceiling != nil && (*to > ceiling.value || c.origins[key] == "") {
+		set(*ceiling)
+	}
+}
+
+// mergeZone adds a zone. One of the same name in a layer with more authority stands; this one can take the right to
+// write from it, nothing else.
+func (c *Config) mergeZone(z Zone, l *layer) {
+	for i := range c.Zones {
+		known := &c.Zones[i]
+		if known.Name != z.Name {
+			continue
+		}
+		if known.Writable && !z.Writable {
+			known.Writable, known.Origin = false, z.Origin
+		}
+		if known.Dir != z.Dir || z.Writable && !known.Writable {
+			c.ignore(z.Origin, fmt.Sprintf("zone %s", z.Name), fmt.Sprintf("the zone is defined by %s", known.Origin))
+		}
+		return
+	}
+	if l.narrow {
+		c.ignore(z.Origin, fmt.Sprintf("zone %s: %q", z.Name, z.Dir), untrustedWhy(l))
+		return
+	}
+	c.Zones = append(c.Zones, z)
+}

@@ -1,0 +1,277 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/policy"
+)
+
+// Toolsets holds what files say of toolsets beyond rules, as data for whoever loads them. An untrusted entry comes
+// from a file that nobody vouched for: whoever loads it must ask first.
+type Toolsets struct {
+	Custom   []CustomTools   `json:"custom,omitempty"`
+	External []ExternalTools `json:"external,omitempty"`
+	MCP      []MCPServer     `json:"mcp,omitempty"`
+	Workers  []WorkerTools   `json:"workers,omitempty"`
+}
+
+// Entry says where an entry stands.
+type Entry struct {
+	Layer     tongs.Layer `json:"layer"`
+	Origin    string      `json:"origin"`
+	Untrusted bool        `json:"untrusted,omitempty"`
+}
+
+// CustomTools are tools of a module beside the file.
+type CustomTools struct {
+	Entry
+	// Module is the absolute path; Tools are the names to expose.
+	Module string   `json:"module"`
+	Tools  []string `json:"tools"`
+}
+
+// ExternalTools are tools of a package.
+type ExternalTools struct {
+	Entry
+	Package string   `json:"package"`
+	Import  string   `json:"import,omitempty"`
+	Tools   []string `json:"tools,omitempty"`
+}
+
+// MCPServer is an MCP server: a command to start, or a URL.
+type MCPServer struct {
+	Entry
+	Name    string   `json:"name"`
+	Command string   `json:"command,omitempty"`
+	Args    []string `json:"args,omitempty"`
+	// Env are further environment variables.
+	Env map[string]string `json:"env,omitempty"`
+	URL string            `json:"url,omitempty"`
+	// Tools are the names to expose; empty means none are listed yet.
+	Tools []string `json:"tools,omitempty"`
+	// Unconfined is set by sandbox: false, a person's explicit wish to run the server outside the sandbox.
+	Unconfined bool `json:"unconfined,omitempty"`
+}
+
+// WorkerTools are workers that may be called as tools.
+type WorkerTools struct {
+	Entry
+	Workers []string `json:"workers"`
+}
+
+func (l *layer) readToolsets(v value) {
+	plain := func(name string) func(value) {
+		return func(v value) { l.object(v, l.withApproval(name, map[string]func(value){})) }
+	}
+	l.object(v, map[string]func(value){
+		"filesystem": l.readFilesystem,
+		"shell":      l.readShell,
+		"web":        l.readWeb,
+		"search":     plain("search"),
+		"code":       plain("code"),
+		"todo":       plain("todo"),
+		"custom":     l.readCustom,
+		"external":   l.readExternal,
+		"mcp":        l.readMCP,
+		"workers":    l.readWorkers,
+	})
+}
+
+func (l *layer) withApproval(toolset string, readers map[string]func(value)) map[string]func(value) {
+	readers["approval"] = func(v value) { l.approval(v, toolset, "", false) }
+	return readers
+}
+
+func (l *layer) readFilesystem(v value) {
+	l.object(v, l.withApproval("filesystem", map[string]func(value){
+		"rules": func(v value) {
+			for _, item := range l.list(v) {
+				l.patternRule(item, "filesystem", tongs.Kinds(tongs.EffectRead, tongs.EffectWrite, tongs.EffectDelete),
+					"read", "write", "delete")
+			}
+		},
+	}))
+}
+
+func (l *layer) readShell(v value) {
+	l.object(v, l.withApproval("shell", map[string]func(value){
+		"rules": func(v value) {
+			for _, item := range l.list(v) {
+				l.patternRule(item, "shell", tongs.Kinds(tongs.EffectExecute))
+			}
+		},
+		"default": func(v value) {
+			if d, ok := l.decision(v); ok {
+				l.rule(v.pos, tongs.Rule{
+					Toolset: "shell", Effects: tongs.Kinds(tongs.EffectExecute), Decision: d, Fallback: true,
+				})
+			}
+		},
+	}))
+}
+
+func (l *layer) readWeb(v value) {
+	l.object(v, l.withApproval("web", map[string]func(value){
+		"hosts": func(v value) {
+			for _, item := range l.list(v) {
+				if host, ok := l.text(item); ok {
+					l.rule(item.pos, tongs.Rule{
+						Toolset: "web", Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: host,
+						Decision: tongs.PreApproved,
+					})
+				}
+			}
+		},
+		"rules": func(v value) {
+			for _, item := range l.list(v) {
+				l.patternRule(item, "web", tongs.Kinds(tongs.EffectNetwork))
+			}
+		},
+	}))
+}
+
+// patternRule reads one entry of rules. What it blocks or asks for holds for the effect, whichever toolset has it, so
+// that a path closed to edit is closed to a redirection in a shell command too; what it pre-approves stays in its own
+// toolset. kinds are the effects it is about unless its effects key says which; words are what that may say.
+func (l *layer) patternRule(v value, toolset string, kinds tongs.EffectKinds, words ...string) {
+	r := tongs.Rule{Effects: kinds}
+	var match, notMatch []string
+	decided, sound := false, true
+	readers := map[string]func(value){
+		"pattern":  func(v value) { r.Pattern, sound = l.text(v) },
+		"approval": func(v value) { r.Decision, decided = l.decision(v); sound = sound && decided },
+		"match":    func(v value) { match = l.texts(v) },
+		"notMatch": func(v value) { notMatch = l.texts(v) },
+	}
+	if len(words) > 0 {
+		readers["effects"] = func(v value) { r.Effects = l.effects(v, words) }
+	}
+	before := len(l.problems)
+	l.object(v, readers)
+	if len(l.problems) > before || !sound {
+		return
+	}
+	if r.Pattern == "" || !decided {
+		l.fail(v.pos, "%s needs a pattern and an approval", v.name())
+		return
+	}
+	if r.Decision == tongs.PreApproved {
+		r.Toolset = toolset
+	}
+	if err := policy.CheckExamples(r, match, notMatch); err != nil {
+		l.fail(v.pos, "%s: %v", v.name(), err)
+		return
+	}
+	l.rule(v.pos, r)
+}
+
+func (l *layer) effects(v value, words []string) (set tongs.EffectKinds) {
+	for _, item := range l.list(v) {
+		if w, ok := l.word(item, words...); ok {
+			var k tongs.EffectKind
+			if k.UnmarshalText([]byte(w)) == nil {
+				set |= tongs.Kinds(k)
+			}
+		}
+	}
+	if set == 0 {
+		l.fail(v.pos, "%s is empty; leave it out to mean every effect", v.name())
+	}
+	return set
+}
+
+func (l *layer) entry(v value) Entry {
+	return Entry{Layer: l.kind, Origin: l.origin(v.pos), Untrusted: l.narrow}
+}
+
+func (l *layer) readCustom(v value) {
+	if v.null() {
+		return
+	}
+	c := CustomTools{Entry: l.entry(v)}
+	l.object(v, l.withApproval("custom", map[string]func(value){
+		"module": func(v value) {
+			if text, ok := l.text(v); ok {
+				c.Module = l.path(text)
+			}
+		},
+		"tools": func(v value) { c.Tools = l.texts(v) },
+	}))
+	switch {
+	case c.Module == "" && len(c.Tools) > 0:
+		l.fail(v.pos, "%s lists tools but no module to load them from", v.name())
+	case c.Module != "":
+		l.toolsets.Custom = append(l.toolsets.Custom, c)
+	}
+}
+
+func (l *layer) readExternal(v value) {
+	if v.null() {
+		return
+	}
+	e := ExternalTools{Entry: l.entry(v)}
+	l.object(v, l.withApproval("external", map[string]func(value){
+		"package": func(v value) { e.Package, _ = l.text(v) },
+		"import":  func(v value) { e.Import, _ = l.text(v) },
+		"tools":   func(v value) { e.Tools = l.texts(v) },
+	}))
+	if e.Package == "" {
+		l.fail(v.pos, "%s needs a package", v.name())
+		return
+	}
+	l.toolsets.External = append(l.toolsets.External, e)
+}
+
+func (l *layer) readMCP(v value) {
+	for _, f := range l.fields(v) {
+		if !zoneName.MatchString(f.key) {
+			l.fail(f.keyAt, "server name %s: want a letter, then at most 31 letters, digits, _ and -", quote(f.key))
+			continue
+		}
+		m := MCPServer{Entry: l.entry(f.value), Name: f.key}
+		m.Origin = l.origin(f.keyAt)
+		l.object(f.value, map[string]func(value){
+			"command":  func(v value) { m.Command, _ = l.text(v) },
+			"url":      func(v value) { m.URL, _ = l.text(v) },
+			"args":     func(v value) { m.Args = l.texts(v) },
+			"tools":    func(v value) { m.Tools = l.texts(v) },
+			"env":      func(v value) { m.Env = l.environment(v) },
+			"approval": func(v value) { l.approval(v, "mcp", f.key+"__", false) },
+			"sandbox": func(v value) {
+				if on, ok := l.boolean(v); ok {
+					m.Unconfined = !on
+				}
+			},
+		})
+		if (m.Command == "") == (m.URL == "") {
+			l.fail(f.keyAt, "%s needs either a command or a url", f.path)
+			continue
+		}
+		l.toolsets.MCP = append(l.toolsets.MCP, m)
+	}
+}
+
+func (l *layer) environment(v value) map[string]string {
+	env := map[string]string{}
+	for _, f := range l.fields(v) {
+		if text, ok := l.scalar(f.value); ok {
+			env[f.key] = text
+		}
+	}
+	return env
+}
+
+func (l *layer) readWorkers(v value) {
+	if names := l.texts(v); len(names) > 0 {
+		l.toolsets.Workers = append(l.toolsets.Workers, WorkerTools{Entry: l.entry(v), Workers: names})
+	}
+}
+
+// merge adds the entries of another file.
+func (t *Toolsets) merge(o Toolsets) {
+	t.Custom = slices.Concat(t.Custom, o.Custom)
+	t.External = slices.Concat(t.External, o.External)
+	t.MCP = slices.Concat(t.MCP, o.MCP)
+	t.Workers = slices.Concat(t.Workers, o.Workers)
+}
