@@ -43,6 +43,34 @@ type Question struct {
 	Expires   time.Time `json:"expires"`
 	// Answer is nil while the question is pending.
 	Answer *Answer `json:"answer,omitempty"`
+	// Redeemed is when a call took the answer, Withdrawn when the last call that asked gave up before there was one.
+	Redeemed  time.Time `json:"redeemed,omitzero"`
+	Withdrawn time.Time `json:"withdrawn,omitzero"`
+}
+
+// State is where a question stands.
+type State string
+
+// The states of a question.
+const (
+	Pending   State = "pending"
+	Answered  State = "answered"
+	Expired   State = "expired"
+	Withdrawn State = "withdrawn"
+)
+
+// StateAt returns where the question stands at a time.
+func (q *Question) StateAt(now time.Time) State {
+	switch {
+	case q.Answer != nil:
+		return Answered
+	case !q.Withdrawn.IsZero():
+		return Withdrawn
+	case !now.Before(q.Expires):
+		return Expired
+	default:
+		return Pending
+	}
 }
 
 // Scope is how far an approval reaches.
@@ -71,24 +99,32 @@ type Answer struct {
 	At      time.Time `json:"at"`
 }
 
-// Store keeps questions. Implementations are safe for concurrent use, and durable ones across processes.
+// Store keeps questions. Implementations are safe for concurrent use, and durable ones across processes. Where they
+// take an ID, the unique start of one will do. An unknown ID is a *NotFoundError.
 type Store interface {
-	// Open adds the question, or returns the pending one of the same digest.
+	// Open adds the question, or joins the pending one of the same digest and returns that. It gives a new question
+	// its ID.
 	Open(ctx context.Context, q Question) (Question, error)
 	Get(ctx context.Context, id string) (Question, error)
 	// List returns the questions, newest first, only the pending ones where pending is set.
 	List(ctx context.Context, pending bool) ([]Question, error)
-	// Answer answers a pending question. It fails with ErrAnswered, carrying the first answer, and with ErrExpired.
+	// Answer answers a pending question. The first answer wins: it fails with an *AnsweredError, carrying that, and with
+	// ErrExpired, ErrWithdrawn, and, for an answer that the question does not allow, ErrInvalid.
 	Answer(ctx context.Context, id string, a Answer) error
-	// Wait returns the question once it is answered or expired, or ctx's error.
+	// Wait returns the question once it is no longer pending, or ctx's error.
 	Wait(ctx context.Context, id string) (Question, error)
+	// Withdraw takes back one Open. A pending question is withdrawn when every one of them was taken back.
+	Withdraw(ctx context.Context, id string) error
 	// Redeem takes the answer of an answered question for use by the identical call. It succeeds once per question.
 	// With an ID (a ticket) it takes that question's, else that of the newest question of the digest that was
-	// answered less than the late-answer time ago.
+	// answered less than the late-answer time ago. The question it returns is whole; what the store keeps of it from
+	// then on is without secrets.
 	Redeem(ctx context.Context, digest, id string) (Question, bool, error)
 }
 
-// Channel shows a question to a person. It returns nil without an error where it cannot show it.
+// Channel shows a question to a person, and blocks while it is shown. Implementations are safe for concurrent use.
 type Channel interface {
+	// Ask returns the answer, nil where it cannot show the question, and an error where that failed: neither is an
+	// answer. When ctx is cancelled somebody else answered, or nobody wants to know any more, and it returns soon.
 	Ask(ctx context.Context, q Question) (*Answer, error)
 }

@@ -5,6 +5,7 @@ package audit
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -27,8 +28,33 @@ type Row struct {
 	Reason string          `json:"reason,omitempty"`
 	PID    int             `json:"pid"`
 
+	// Interrupted is set by Rows where the process ended before it could close the row.
+	Interrupted bool `json:"interrupted,omitempty"`
+
 	Intent *Intent  `json:"intent,omitempty"`
 	Close  *Closing `json:"close,omitempty"`
+}
+
+// The outcomes of a row: those of a closed one, and those of one that is not.
+const (
+	OutcomeOK          = "ok"
+	OutcomeError       = "error"
+	OutcomeRefused     = "refused"
+	OutcomeCancelled   = "cancelled"
+	OutcomeRunning     = "running"
+	OutcomeInterrupted = "interrupted"
+)
+
+// Outcome returns how the call ended, or that it is running or was interrupted.
+func (r *Row) Outcome() string {
+	switch {
+	case r.Close != nil:
+		return r.Close.Outcome
+	case r.Interrupted:
+		return OutcomeInterrupted
+	default:
+		return OutcomeRunning
+	}
 }
 
 // Intent is what was decided, written before the tool runs or a refusal is returned. A call that plans again has
@@ -64,13 +90,15 @@ type Closing struct {
 	Shown  int64 `json:"shown"`
 }
 
-// Log writes rows. Implementations are safe for concurrent use, and durable ones across processes.
+// Log writes rows. Implementations are safe for concurrent use, and durable ones across processes. They take secrets
+// out of what they keep, and change nothing that they are given except Row.Seq.
 type Log interface {
-	// Open writes the opening entry. Its error stops the call.
+	// Open writes the opening entry, and sets the row's Seq. Its error stops the call. A call that is open already is
+	// an error.
 	Open(ctx context.Context, row *Row) error
-	// Intent adds what was decided. Its error stops the call.
+	// Intent adds what was decided to a call that this log opened. Its error stops the call.
 	Intent(ctx context.Context, call string, in *Intent) error
-	// Close adds how it ended. It must work after ctx is cancelled.
+	// Close adds how it ended. It works after ctx is cancelled.
 	Close(ctx context.Context, call string, c *Closing) error
 	// Rows returns rows that fit the filter, newest first.
 	Rows(ctx context.Context, f Filter) ([]Row, error)
@@ -78,7 +106,13 @@ type Log interface {
 	Verify(ctx context.Context, head string) (Chain, error)
 }
 
-// Filter selects rows. Zero fields select all.
+// Streamer is implemented by logs that can yield rows one by one, for exports longer than memory.
+type Streamer interface {
+	// Stream yields what Rows returns. After an error it yields no more.
+	Stream(ctx context.Context, f Filter) iter.Seq2[Row, error]
+}
+
+// Filter selects rows. Zero fields select all. Tool fits the called name and that of the tool that ran.
 type Filter struct {
 	Call, Session, Tool, Outcome string
 	Code                         tongs.Code
@@ -91,9 +125,15 @@ type Filter struct {
 
 // Chain is what Verify found.
 type Chain struct {
-	Entries int64  `json:"entries"`
-	Head    string `json:"head"`
+	// Entries is how many there are, Pruned how many were removed from the start on purpose.
+	Entries int64 `json:"entries"`
+	Pruned  int64 `json:"pruned,omitempty"`
+	// Head is the hash of the last entry, empty where there never was one.
+	Head string `json:"head"`
 	// Broken is the position of the first entry that does not fit, 0 where all do.
 	Broken int64  `json:"broken,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
+
+// OK reports whether the chain is whole.
+func (c Chain) OK() bool { return c.Broken == 0 }

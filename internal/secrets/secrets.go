@@ -115,6 +115,30 @@ func (r *Redactor) Text(text string) string {
 	return b.String()
 }
 
+// Argv returns the arguments of a command without their secrets, the value after a telling flag included. It returns
+// argv itself where there are none.
+func (r *Redactor) Argv(argv []string) []string {
+	var out []string
+	flag := false
+	for i, arg := range argv {
+		clean := r.Text(arg)
+		if flag && !strings.HasPrefix(arg, markPrefix) {
+			clean = mark("secret")
+		}
+		flag = strings.HasPrefix(arg, "-") && SecretName(strings.TrimLeft(arg, "-"))
+		if clean != arg && out == nil {
+			out = slices.Clone(argv)
+		}
+		if out != nil {
+			out[i] = clean
+		}
+	}
+	if out == nil {
+		return argv
+	}
+	return out
+}
+
 const markPrefix = "[redacted"
 
 func mark(kind string) string { return markPrefix + " " + kind + "]" }

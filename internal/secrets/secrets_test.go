@@ -93,6 +93,22 @@ func TestEnvironmentValues(t *testing.T) {
 	}
 }
 
+func TestArgv(t *testing.T) {
+	var r Redactor
+	argv := []string{"curl", "--token", "abc", "-H", "Authorization: Bearer abc1234567", "PASSWORD=hunter2"}
+	got := strings.Join(r.Argv(argv), "|")
+	want := "curl|--token|[redacted secret]|-H|Authorization: [redacted secret]|PASSWORD=[redacted secret]"
+	if got != want {
+		t.Errorf("got %s", got)
+	}
+	if argv[2] != "abc" {
+		t.Error("the argument was changed in place")
+	}
+	if again := strings.Join(r.Argv(r.Argv(argv)), "|"); again != want {
+		t.Errorf("not stable: %s", again)
+	}
+}
+
 func TestRedact(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"clean", `{"path": "a.go", "n": 1.50, "ok":true}`, `{"path": "a.go", "n": 1.50, "ok":true}`},

@@ -1,0 +1,147 @@
+package approval
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tongs-ai/tongs/internal/secrets"
+)
+
+// DefaultLate is how long an answer that nobody waited for serves the identical call.
+const DefaultLate = 10 * time.Minute
+
+// Options configure a store. Zero values have the defaults named.
+type Options struct {
+	// Late is how long an answer that nobody waited for serves the identical call; 0 is DefaultLate.
+	Late time.Duration
+	// Environ holds variables (KEY=value) whose secret values are removed from questions that are over.
+	Environ []string
+}
+
+// LateOrDefault returns Late, or its default.
+func (o Options) LateOrDefault() time.Duration {
+	if o.Late <= 0 {
+		return DefaultLate
+	}
+	return o.Late
+}
+
+// The bounds of an answer.
+const (
+	maxRemember     = 100
+	maxRememberLine = 4 << 10
+)
+
+// Admit returns the answer as it is kept, or why the question cannot have it at that time. Every Store admits answers
+// with it.
+func Admit(q *Question, a Answer, now time.Time) (Answer, error) {
+	switch q.StateAt(now) {
+	case Answered:
+		return a, &AnsweredError{ID: q.ID, Answer: *q.Answer}
+	case Withdrawn:
+		return a, fmt.Errorf("question %s: %w", q.ID, ErrWithdrawn)
+	case Expired:
+		return a, fmt.Errorf("question %s: %w", q.ID, ErrExpired)
+	}
+	invalid := func(format string, args ...any) (Answer, error) {
+		return a, fmt.Errorf("question %s: %w: %s", q.ID, ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	if a.Channel == "" {
+		return invalid("it does not say by which channel it came")
+	}
+	a.At = now
+	if !a.Approved {
+		a.Scope, a.Args, a.Remember = "", nil, nil
+		return a, nil
+	}
+	if a.Scope == "" {
+		a.Scope = Once
+	}
+	if !slices.Contains(q.Scopes, a.Scope) {
+		return invalid("scope %q is not one of %v", a.Scope, q.Scopes)
+	}
+	if len(a.Args) > 0 && !isObject(a.Args) {
+		return invalid("the edited arguments are not a JSON object: %.80q", a.Args)
+	}
+	if len(a.Remember) > 0 && a.Scope == Once {
+		return invalid("it has lines to remember, but the scope %q", Once)
+	}
+	if len(a.Remember) > maxRemember {
+		return invalid("it has %d lines to remember, more than %d", len(a.Remember), maxRemember)
+	}
+	for _, line := range a.Remember {
+		if strings.TrimSpace(line) == "" || strings.ContainsAny(line, "\r\n\x00") || len(line) > maxRememberLine || !utf8.ValidString(line) {
+			return invalid("the line to remember %.80q is empty, too long or not one line of text", line)
+		}
+	}
+	return a, nil
+}
+
+func isObject(raw json.RawMessage) bool {
+	return json.Valid(raw) && bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{"))
+}
+
+// Redeemable reports whether the identical call may take the question's answer: with the question's ID as its ticket,
+// or, where ticket is empty, because the answer came less than late ago.
+func Redeemable(q *Question, digest, ticket string, late time.Duration, now time.Time) bool {
+	if q.Answer == nil || !q.Redeemed.IsZero() || q.Digest != digest {
+		return false
+	}
+	inTime := now.Before(q.Answer.At.Add(late))
+	if ticket == "" {
+		return inTime
+	}
+	return q.ID == ticket && (inTime || now.Before(q.Expires))
+}
+
+// Over reports whether nobody can use the question's arguments any more.
+func Over(q *Question, late time.Duration, now time.Time) bool {
+	switch q.StateAt(now) {
+	case Pending:
+		return false
+	case Answered:
+		return !q.Redeemed.IsZero() || !Redeemable(q, q.Digest, q.ID, late, now)
+	default:
+		return true
+	}
+}
+
+// Scrubber removes secrets from questions that are over.
+type Scrubber struct{ secrets *secrets.Redactor }
+
+// NewScrubber returns a Scrubber for the options.
+func NewScrubber(o Options) Scrubber { return Scrubber{secrets.New(o.Environ)} }
+
+// maxPreview bounds the preview that is kept of a question that is over.
+const maxPreview = 2 << 10
+
+// Scrub returns the question without secrets: what is kept of it once it is over.
+func (s Scrubber) Scrub(q Question) Question {
+	q.Args = s.secrets.Bounded(q.Args)
+	q.Preview = s.text(q.Preview)
+	q.Message, q.Reason = s.text(q.Message), s.text(q.Reason)
+	q.Effects = slices.Clone(q.Effects)
+	for i := range q.Effects {
+		q.Effects[i].Argv = s.secrets.Argv(q.Effects[i].Argv)
+		q.Effects[i].Why = s.text(q.Effects[i].Why)
+	}
+	if q.Answer != nil {
+		a := *q.Answer
+		a.Args, a.Reason = s.secrets.Bounded(a.Args), s.text(a.Reason)
+		q.Answer = &a
+	}
+	return q
+}
+
+func (s Scrubber) text(text string) string {
+	clean := s.secrets.Text(text)
+	if len(clean) > maxPreview {
+		clean = fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(clean[:maxPreview], ""), len(text))
+	}
+	return clean
+}

@@ -1,0 +1,91 @@
+package approval
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	idPrefix = "q_"
+	// idDigits has no letters that look like others.
+	idDigits    = "0123456789abcdefghjkmnpqrstvwxyz"
+	timeDigits  = 7
+	chanceDigit = 7
+)
+
+// NewID returns an ID that sorts by time (tenths of a second) and has 35 random bits.
+func NewID(now time.Time) string {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	tenths := uint64(now.UnixMilli()/100) & (1<<(5*timeDigits) - 1)
+	id := make([]byte, 0, len(idPrefix)+timeDigits+chanceDigit)
+	id = append(id, idPrefix...)
+	id = appendDigits(id, tenths, timeDigits)
+	return string(appendDigits(id, binary.LittleEndian.Uint64(random[:]), chanceDigit))
+}
+
+func appendDigits(id []byte, n uint64, digits int) []byte {
+	for i := digits - 1; i >= 0; i-- {
+		id = append(id, idDigits[n>>(5*i)&31])
+	}
+	return id
+}
+
+// CleanID returns an ID as it was meant: typed in capitals, without the q_, with o for 0 or l for 1.
+func CleanID(typed string) string {
+	id := strings.ToLower(strings.TrimSpace(typed))
+	id = strings.NewReplacer("o", "0", "i", "1", "l", "1").Replace(strings.TrimPrefix(id, idPrefix))
+	return idPrefix + id
+}
+
+// Resolve returns the one of ids that the typed ID means: the same, or the only one that starts with it. Otherwise
+// it returns a *NotFoundError that names the nearest.
+func Resolve(typed string, ids []string) (string, error) {
+	id := CleanID(typed)
+	var fits []string
+	for _, known := range ids {
+		if known == id {
+			return known, nil
+		}
+		if strings.HasPrefix(known, id) && len(id) > len(idPrefix) {
+			fits = append(fits, known)
+		}
+	}
+	switch len(fits) {
+	case 0:
+		return "", &NotFoundError{ID: typed, Near: nearest(id, ids)}
+	case 1:
+		return fits[0], nil
+	default:
+		slices.Sort(fits)
+		slices.Reverse(fits)
+		return "", &NotFoundError{ID: typed, Ambiguous: true, Near: fits[:min(len(fits), maxNear)]}
+	}
+}
+
+const maxNear = 5
+
+// nearest returns the IDs with the fewest places that differ, the newest first among equals.
+func nearest(id string, ids []string) []string {
+	near := slices.Clone(ids)
+	slices.SortFunc(near, func(a, b string) int {
+		if d := distance(id, a) - distance(id, b); d != 0 {
+			return d
+		}
+		return strings.Compare(b, a)
+	})
+	return near[:min(len(near), maxNear)]
+}
+
+func distance(a, b string) int {
+	d := max(len(a), len(b)) - min(len(a), len(b))
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			d++
+		}
+	}
+	return d
+}

@@ -1,0 +1,14 @@
+//go:build unix && !linux
+
+package audit
+
+import (
+	"errors"
+	"syscall"
+	"time"
+)
+
+// processAlive reports whether a process of this number runs.
+func processAlive(pid int, _ time.Time) bool {
+	return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}

@@ -1,0 +1,85 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/secrets"
+)
+
+// Redactor makes what a log keeps: without secrets, and bounded. Nil knows the shapes and names of secrets, but no
+// values. It is safe for concurrent use.
+type Redactor struct{ secrets *secrets.Redactor }
+
+// NewRedactor returns a Redactor that also knows the values of the secret-looking variables in environ (KEY=value).
+func NewRedactor(environ []string) *Redactor { return &Redactor{secrets: secrets.New(environ)} }
+
+func (r *Redactor) known() *secrets.Redactor {
+	if r == nil {
+		return nil
+	}
+	return r.secrets
+}
+
+// Args returns arguments as a log keeps them: secrets replaced by marks, a string over 2 KiB by an object with its
+// sha256, bytes and head, and so the whole where it is over 64 KiB.
+func (r *Redactor) Args(args json.RawMessage) json.RawMessage { return r.known().Bounded(args) }
+
+// maxText bounds the free texts of a row.
+const maxText = 2 << 10
+
+func (r *Redactor) text(s string) string {
+	if s == "" {
+		return s
+	}
+	clean := r.known().Text(s)
+	if len(clean) > maxText {
+		clean = fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(clean[:maxText], ""), len(s))
+	}
+	return clean
+}
+
+func (r *Redactor) texts(list []string) []string {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i] = r.text(out[i])
+	}
+	return out
+}
+
+// Open returns the data of the entry that opens the row.
+func (r *Redactor) Open(row *Row) (json.RawMessage, error) {
+	if row.Call == "" {
+		return nil, fmt.Errorf("audit row of tool %q has no call ID", row.Tool)
+	}
+	kept := *row
+	kept.Seq, kept.Interrupted, kept.Intent, kept.Close = 0, false, nil, nil
+	kept.Args, kept.Reason = r.Args(row.Args), r.text(row.Reason)
+	kept.Tool = r.text(row.Tool)
+	return json.Marshal(&kept)
+}
+
+// Intent returns the data of the entry that holds in.
+func (r *Redactor) Intent(in *Intent) (json.RawMessage, error) {
+	kept := *in
+	kept.By, kept.Repaired = r.text(in.By), r.texts(in.Repaired)
+	kept.Effects = slices.Clone(in.Effects)
+	if kept.Effects == nil {
+		kept.Effects = []tongs.Effect{}
+	}
+	for i := range kept.Effects {
+		e := &kept.Effects[i]
+		e.Argv, e.Why, e.Host = r.known().Argv(e.Argv), r.text(e.Why), r.text(e.Host)
+	}
+	return json.Marshal(&kept)
+}
+
+// Close returns the data of the entry that closes a row.
+func (r *Redactor) Close(c *Closing) (json.RawMessage, error) {
+	kept := *c
+	kept.Error, kept.Title = r.text(c.Error), r.text(c.Title)
+	return json.Marshal(&kept)
+}
