@@ -2,6 +2,10 @@ package policy
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -41,14 +45,6 @@ type Key struct {
 	Agents []string `json:"agents,omitempty"`
 }
 
-// Cover is one line of a grant: the kind of effect and the targets, as a pattern of the same form as a rule's.
-type Cover struct {
-	Kind    tongs.EffectKind `json:"kind"`
-	Pattern string           `json:"pattern"`
-	// Version binds an execute effect to the content of the program.
-	Version tongs.Version `json:"version,omitempty"`
-}
-
 // Book keeps grants. Implementations are safe for concurrent use.
 type Book interface {
 	// Find returns the grants whose key fits: scope always, or the same session.
@@ -58,4 +54,141 @@ type Book interface {
 	List(ctx context.Context) ([]Grant, error)
 	// Revoke removes a grant and reports whether there was one.
 	Revoke(ctx context.Context, id string) (bool, error)
+}
+
+// Fits reports whether the grant was given for what key identifies. A grant of scope session fits its session only,
+// and none where the call has no session.
+func (g Grant) Fits(key Key) bool {
+	k := g.Key
+	if k.Tool != key.Tool || k.Source != key.Source || k.Roots != key.Roots || !slices.Equal(k.Agents, key.Agents) {
+		return false
+	}
+	switch g.Scope {
+	case ScopeAlways:
+		return true
+	case ScopeSession:
+		return k.Session != "" && k.Session == key.Session
+	default:
+		return false
+	}
+}
+
+// Covering reports whether one of the grant's covers is for the effect.
+func (g Grant) Covering(e tongs.Effect) bool {
+	return slices.ContainsFunc(g.Covers, func(c Cover) bool { return c.Covers(e) })
+}
+
+// Validate says what is wrong with a grant that somebody would add to a book.
+func (g Grant) Validate() error {
+	switch {
+	case g.ID == "":
+		return errors.New("a grant needs an ID")
+	case g.Scope != ScopeSession && g.Scope != ScopeAlways:
+		return fmt.Errorf("grant %s: scope %q is not one of session, always", g.ID, g.Scope)
+	case g.Scope == ScopeSession && g.Key.Session == "":
+		return fmt.Errorf("grant %s has the scope session and names no session", g.ID)
+	case g.Scope == ScopeAlways && g.Key.Session != "":
+		return fmt.Errorf("grant %s has the scope always and names the session %s", g.ID, g.Key.Session)
+	case g.Key.Tool == "":
+		return fmt.Errorf("grant %s names no tool", g.ID)
+	case !g.Key.Source.BuiltIn() && g.Key.Source.Digest == "":
+		return fmt.Errorf("grant %s: %s is not built in and has no digest, so that a grant would outlive its code", g.ID, g.Key.Tool)
+	case g.RulesDigest == "":
+		return fmt.Errorf("grant %s has no digest of the rules, so that it would outlive them", g.ID)
+	case len(g.Covers) == 0:
+		return fmt.Errorf("grant %s covers nothing", g.ID)
+	}
+	for _, c := range g.Covers {
+		if err := c.Validate(); err != nil {
+			return fmt.Errorf("grant %s: %w", g.ID, err)
+		}
+	}
+	return nil
+}
+
+// remember decides whether an approval of what the verdict asks for may be kept, and notes the digest of its rules.
+func (j *judge) remember(v *Verdict) bool {
+	src := j.spec.Source
+	if !src.BuiltIn() && src.Digest == "" {
+		return false
+	}
+	var asked []*tongs.Effect
+	for i := range v.Effects {
+		if v.Effects[i].Decision != tongs.Ask {
+			continue
+		}
+		e := &j.in.Effects[i]
+		if !table[v.Effects[i].Step.rank()].Grants || !j.coverable(e) {
+			return false
+		}
+		asked = append(asked, e)
+	}
+	v.Rememberable = true
+	v.RulesDigest = j.digest(asked...)
+	return true
+}
+
+// coverable reports whether a grant may answer for the effect. An unknown one is remembered only for a tool that has no
+// plan and whose code a person knows: there the tool is what was approved.
+func (j *judge) coverable(e *tongs.Effect) bool {
+	if opaque(e) && !(e.Unknown && j.in.Unplanned && j.lenient) {
+		return false
+	}
+	_, ok := proposal(e)
+	return ok
+}
+
+// granted answers the verdict's asks from the grants, all of them or none.
+func (j *judge) granted(v *Verdict) bool {
+	key := &j.in.Key
+	if len(j.in.Grants) == 0 || key.Tool != j.spec.Name || key.Source != j.spec.Source {
+		return false
+	}
+	by := make([]string, len(v.Effects))
+	var ids []string
+	for i := range v.Effects {
+		if v.Effects[i].Decision != tongs.Ask {
+			continue
+		}
+		g := j.grantFor(&j.in.Effects[i], v.RulesDigest)
+		if g == nil {
+			return false
+		}
+		by[i] = g.ID
+		if !slices.Contains(ids, g.ID) {
+			ids = append(ids, g.ID)
+		}
+	}
+	for i, id := range by {
+		if id != "" {
+			v.Effects[i] = Judgement{Decision: tongs.PreApproved, Step: StepGrant, By: "grant " + id}
+		}
+	}
+	v.Decision, v.Step, v.Rule, v.Rememberable = tongs.PreApproved, StepGrant, nil, false
+	v.Grant = strings.Join(ids, ",")
+	v.By = "grant " + v.Grant
+	v.Reason = "A person approved this before and had it remembered."
+	return true
+}
+
+// grantFor returns a grant that covers the effect and was given under the same rules: those of all that is asked, or
+// those of this effect alone, so that what was approved by itself holds in a longer command too.
+func (j *judge) grantFor(e *tongs.Effect, rules string) *Grant {
+	alone := ""
+	for i := range j.in.Grants {
+		g := &j.in.Grants[i]
+		if !g.Fits(j.in.Key) || !g.Covering(*e) {
+			continue
+		}
+		if g.RulesDigest == rules {
+			return g
+		}
+		if alone == "" {
+			alone = j.digest(e)
+		}
+		if g.RulesDigest == alone {
+			return g
+		}
+	}
+	return nil
 }

@@ -1,32 +1,45 @@
 // Package policy decides calls. Decide is a pure function of the tool's spec, the effects of the call, the rules in
 // force, the mode and the grants a person left: it reads no file, asks nobody, and looks at effects only, never at
 // the spelling of an argument.
+//
+// The rows of the decision table are [Steps]; docs/policy.md shows the same table. What a rule's pattern matches is
+// in [Match], what a person's "always" saves in [Propose] and [Cover].
 package policy
 
 import (
 	"github.com/tongs-ai/tongs"
 )
 
-// Input is everything a decision rests on.
+// Input is everything a decision rests on. Decide changes nothing in it.
 type Input struct {
-	// Spec is the tool that would run.
+	// Spec is the tool that would run. Nil is a tool that nothing is known of: nothing about it is lenient.
 	Spec *tongs.Spec
 	// Names are all the names that rules may know the call by: the called name, the tool's own, its aliases, and,
-	// for a redirect, the same of the redirecting tool.
+	// for a redirect, the same of the redirecting tool. The spec's own name and aliases count in any case.
 	Names []string
+	// Via is the tool that redirected the call, nil where none did: what its toolset blocks or asks for holds too.
+	Via *tongs.Spec
 	// Shadowed is the built-in tool that a custom tool of the same name hides, nil where there is none: its ask and
 	// blocked are inherited, its preApproved is not.
 	Shadowed *tongs.Spec
-	// Effects are never empty: see Unplanned.
+	// Reviewed is true where a person approved the code of the tool at exactly the digest in Spec.Source. Built-in
+	// tools need no review.
+	Reviewed bool
+	// Effects are never empty: see Unplanned. An empty list is judged as Unplanned(Spec).
 	Effects []tongs.Effect
+	// Unplanned is true where the effects are those of Unplanned, because the tool has no plan. Only then can an
+	// unknown effect be remembered: an unknown effect in a plan is one that could not be told this time.
+	Unplanned bool
 	// Default and Say are the plan's.
 	Default, Say *tongs.Decision
 	Mode         tongs.Mode
 	// Chain holds the rules of each caller on the way, the base rules first. Each link is judged with the base rules
 	// and its own; the strictest judgement holds.
 	Chain [][]tongs.Rule
-	// Grants are the remembered answers that may apply (right source, workspace and session; not lapsed in time).
+	// Grants are the remembered answers that may apply. Each is held against Key once more.
 	Grants []Grant
+	// Key is the identity of the call that a grant must have. With a zero key no grant answers.
+	Key Key
 }
 
 // Verdict is a decision and what made it.
@@ -34,9 +47,9 @@ type Verdict struct {
 	Decision tongs.Decision
 	// Step is the row of the decision table that decided.
 	Step Step
-	// Rule is the rule that decided, nil where a default, the mode or a grant did.
+	// Rule is the rule that decided, nil where a default, the mode or a grant did. It points into the input.
 	Rule *tongs.Rule
-	// Grant is the ID of the grant that answered an ask, if one did.
+	// Grant is the ID of the grant that answered an ask, if one did; several are separated by commas.
 	Grant string
 	// By names what decided in a few words, for explain and for the log; Reason is a sentence for a person.
 	By, Reason string
@@ -44,7 +57,8 @@ type Verdict struct {
 	Effects []Judgement
 	// Rememberable is true where a person's approval may be kept beyond this call.
 	Rememberable bool
-	// RulesDigest identifies the rules that matched; a grant lapses when they change.
+	// RulesDigest identifies the rules that matched what is asked; a grant lapses when they change. It is empty where
+	// nothing is asked that a grant could answer.
 	RulesDigest string
 }
 
@@ -56,5 +70,65 @@ type Judgement struct {
 	By       string
 }
 
-// Step is a row of the decision table.
-type Step string
+// Unplanned returns the effects of a call whose tool has no plan: one unknown effect for each permission it needs,
+// and at least one. A tool that is not built in runs as a program, so it always has an execute effect.
+func Unplanned(spec *tongs.Spec) []tongs.Effect {
+	var needs tongs.Permissions
+	outside := spec == nil || !spec.Source.BuiltIn()
+	if spec != nil {
+		needs = spec.Needs
+	}
+	if outside {
+		needs |= tongs.Execute
+	}
+	if needs == 0 {
+		return []tongs.Effect{{Kind: tongs.EffectRead, Unknown: true}}
+	}
+	effects := make([]tongs.Effect, 0, 4)
+	for _, k := range [...]tongs.EffectKind{tongs.EffectRead, tongs.EffectWrite, tongs.EffectExecute, tongs.EffectNetwork} {
+		if needs.Has(k.Permission()) {
+			effects = append(effects, tongs.Effect{Kind: k, Unknown: true})
+		}
+	}
+	return effects
+}
+
+// Decide judges a call: each of its effects takes the rows of the decision table from the top, for each link of the
+// chain, and the strictest judgement is the verdict. It is deterministic and safe for concurrent use.
+func Decide(in Input) Verdict {
+	j := newJudge(&in)
+	v := Verdict{Effects: make([]Judgement, len(in.Effects))}
+	var lead, last finding
+	at := 0
+	for i := range in.Effects {
+		f := j.effect(&in.Effects[i])
+		v.Effects[i] = Judgement{Decision: f.decision, Step: f.step, Rule: f.rule}
+		if i > 0 && f == last && f.cause != byMark {
+			v.Effects[i].By = v.Effects[i-1].By
+		} else {
+			v.Effects[i].By = f.words(&in, &in.Effects[i])
+		}
+		if i == 0 || f.stricter(lead) {
+			lead, at = f, i
+		}
+		last = f
+	}
+	v.Decision, v.Step, v.Rule, v.By = lead.decision, lead.step, lead.rule, v.Effects[at].By
+	if v.Decision == tongs.Ask && j.remember(&v) && j.granted(&v) {
+		return v
+	}
+	v.Reason = lead.sentence(&in, &in.Effects[at])
+	return v
+}
+
+// Asked returns those of the input's effects that the verdict asks for: what a question is about and what [Propose]
+// should cover.
+func (v Verdict) Asked(effects []tongs.Effect) []tongs.Effect {
+	var asked []tongs.Effect
+	for i := range min(len(effects), len(v.Effects)) {
+		if v.Effects[i].Decision == tongs.Ask {
+			asked = append(asked, effects[i])
+		}
+	}
+	return asked
+}

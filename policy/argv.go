@@ -1,0 +1,264 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A pattern of a command is a list of tokens, separated by blanks. Each matches one whole word of the command from its
+// beginning; what follows is free, unless the first token is a lone =. A * matches any characters within one word; a
+// lone * at the end matches any further words, also none. 'single' and "double" quotes (the latter with the escapes
+// of Go) and a backslash make characters literal.
+
+// exactMark as the first token makes a pattern cover the command with exactly these words.
+const exactMark = "="
+
+// token is one token of a pattern: raw text, or where something in it was quoted, the literal parts between its stars.
+type token struct {
+	raw    string
+	parts  []string
+	quoted bool
+}
+
+func (t token) lone(mark string) bool { return !t.quoted && t.raw == mark }
+
+func (t token) match(word string) bool {
+	if !t.quoted {
+		return starMatch(t.raw, word)
+	}
+	first, last := t.parts[0], t.parts[len(t.parts)-1]
+	if len(t.parts) == 1 {
+		return word == first
+	}
+	if !strings.HasPrefix(word, first) {
+		return false
+	}
+	word = word[len(first):]
+	for _, part := range t.parts[1 : len(t.parts)-1] {
+		at := strings.Index(word, part)
+		if at < 0 {
+			return false
+		}
+		word = word[at+len(part):]
+	}
+	return strings.HasSuffix(word, last)
+}
+
+// slashed reports whether the token has a slash, so that it is about a program at a path.
+func (t token) slashed() bool {
+	if !t.quoted {
+		return strings.ContainsAny(t.raw, `/\`)
+	}
+	return strings.ContainsAny(strings.Join(t.parts, ""), `/\`)
+}
+
+// lexer takes tokens off a pattern.
+type lexer struct{ rest string }
+
+func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+// next returns the next token, false at the end. A token without quotes is cut out of the pattern, not copied.
+func (l *lexer) next() (t token, ok bool, err error) {
+	i := 0
+	for i < len(l.rest) && blank(l.rest[i]) {
+		i++
+	}
+	l.rest = l.rest[i:]
+	if l.rest == "" {
+		return t, false, nil
+	}
+	for i = 0; i < len(l.rest) && !blank(l.rest[i]); i++ {
+		if c := l.rest[i]; c == '\'' || c == '"' || c == '\\' {
+			t, err = l.quoted()
+			return t, true, err
+		}
+	}
+	t.raw, l.rest = l.rest[:i], l.rest[i:]
+	return t, true, nil
+}
+
+// quoted reads a token that has quotes or escapes in it.
+func (l *lexer) quoted() (token, error) {
+	t := token{quoted: true}
+	var part strings.Builder
+	for l.rest != "" && !blank(l.rest[0]) {
+		switch l.rest[0] {
+		case '*':
+			t.parts = append(t.parts, part.String())
+			part.Reset()
+			l.rest = l.rest[1:]
+		case '\\':
+			if len(l.rest) == 1 {
+				return t, errors.New("a backslash at the end escapes nothing; double it to mean itself")
+			}
+			_, size := utf8.DecodeRuneInString(l.rest[1:])
+			part.WriteString(l.rest[1 : 1+size])
+			l.rest = l.rest[1+size:]
+		case '\'':
+			text, rest, ok := strings.Cut(l.rest[1:], "'")
+			if !ok {
+				return t, errors.New("a single quote is not closed")
+			}
+			part.WriteString(text)
+			l.rest = rest
+		case '"':
+			quote, err := strconv.QuotedPrefix(l.rest)
+			if err != nil {
+				return t, errors.New("a double quote is not closed or has an escape that is none; single quotes take everything literally")
+			}
+			text, err := strconv.Unquote(quote)
+			if err != nil {
+				return t, fmt.Errorf("double quotes: %w", err)
+			}
+			part.WriteString(text)
+			l.rest = l.rest[len(quote):]
+		default:
+			part.WriteByte(l.rest[0])
+			l.rest = l.rest[1:]
+		}
+	}
+	t.parts = append(t.parts, part.String())
+	return t, nil
+}
+
+// errNoTokens refuses a pattern that would match nothing or, read otherwise, everything.
+var errNoTokens = errors.New("it has no words; write the beginning of a command, or * for every command")
+
+// matchArgv matches a command. Strictly read, the first token also matches the name of a program given by its path.
+func matchArgv(pattern string, argv []string, strict bool) (bool, error) {
+	l := lexer{pattern}
+	t, ok, err := l.next()
+	exact := ok && t.lone(exactMark)
+	if exact {
+		t, ok, err = l.next()
+	}
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		return false, errNoTokens
+	}
+	for n := 0; ; n++ {
+		next, more, err := l.next()
+		if err != nil {
+			return false, err
+		}
+		if !more && !exact && t.lone("*") {
+			return true, nil
+		}
+		if n >= len(argv) || !(t.match(argv[n]) || n == 0 && strict && !t.slashed() && t.match(program(argv[0]))) {
+			return false, nil
+		}
+		if !more {
+			return !exact || len(argv) == n+1, nil
+		}
+		t = next
+	}
+}
+
+// program returns the name of the program at a path, without the endings that Windows adds.
+func program(path string) string {
+	name := path[strings.LastIndexAny(path, `/\`)+1:]
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
+		switch strings.ToLower(name[dot:]) {
+		case ".exe", ".com", ".bat", ".cmd":
+			return name[:dot]
+		}
+	}
+	return name
+}
+
+// checkArgv says what is wrong with a pattern of a command.
+func checkArgv(pattern string) error {
+	tokens, _, err := lexAll(pattern)
+	if err != nil {
+		return err
+	}
+	for i, t := range tokens {
+		if t.quoted && len(t.parts) == 1 && t.parts[0] == "" && i == 0 {
+			return errors.New("its first word is empty; write the name of a program")
+		}
+	}
+	return nil
+}
+
+// lexAll returns the tokens of a pattern, without the mark that makes it exact. There is at least one.
+func lexAll(pattern string) (tokens []token, exact bool, err error) {
+	l := lexer{pattern}
+	for {
+		t, ok, err := l.next()
+		switch {
+		case err != nil:
+			return nil, false, err
+		case !ok && len(tokens) == 0:
+			return nil, false, errNoTokens
+		case !ok:
+			return tokens, exact, nil
+		case len(tokens) == 0 && !exact && t.lone(exactMark):
+			exact = true
+		default:
+			tokens = append(tokens, t)
+		}
+	}
+}
+
+// writeTokens spells tokens so that lexAll reads them back, with one blank between them.
+func writeTokens(tokens []token, exact bool) string {
+	var b strings.Builder
+	if exact {
+		b.WriteString(exactMark)
+	}
+	for _, t := range tokens {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		if !t.quoted {
+			b.WriteString(t.bare())
+			continue
+		}
+		for i, part := range t.parts {
+			if i > 0 {
+				b.WriteByte('*')
+			}
+			if part != "" || len(t.parts) == 1 {
+				b.WriteString(quoteWord(part))
+			}
+		}
+	}
+	return b.String()
+}
+
+// bare spells a token without quotes; characters that do not print are quoted.
+func (t token) bare() string {
+	parts := strings.Split(t.raw, "*")
+	for i, part := range parts {
+		if !printable(part) {
+			parts[i] = strconv.Quote(part)
+		}
+	}
+	return strings.Join(parts, "*")
+}
+
+// quoteWord spells a literal word of a command: bare where that is the same, else in quotes.
+func quoteWord(word string) string {
+	switch {
+	case word == "" || word == exactMark || strings.HasPrefix(word, "@"):
+		return "'" + word + "'"
+	case !printable(word):
+		return strconv.Quote(word)
+	case !strings.ContainsAny(word, " *'\"\\"):
+		return word
+	case !strings.Contains(word, "'"):
+		return "'" + word + "'"
+	default:
+		return strconv.Quote(word)
+	}
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}

@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// words names what decided, in a few words.
+func (f finding) words(in *Input, e *tongs.Effect) string {
+	switch f.cause {
+	case byRule:
+		return "rule: " + f.rule.String()
+	case byMaybe:
+		return "may meet rule: " + f.rule.String()
+	case byMark:
+		return "must ask: " + why(e)
+	case byKind:
+		return "must ask: no known kind of effect"
+	case byMode:
+		return "mode " + in.Mode.String()
+	case bySay:
+		return "say of " + in.Spec.Name
+	case byPlan:
+		return "plan of " + in.Spec.Name
+	case bySpec:
+		return "default of " + in.Spec.Name
+	case byShadowed:
+		return "default of the built-in " + in.Shadowed.Name
+	case bySends:
+		return "sends data"
+	default:
+		return "no word about " + in.Spec.Name
+	}
+}
+
+// sentence says why, in one sentence for a person.
+func (f finding) sentence(in *Input, e *tongs.Effect) string {
+	what := e.String()
+	switch f.cause {
+	case byRule:
+		return f.byRule(what)
+	case byMaybe:
+		return fmt.Sprintf("It cannot be told whether %q is something that the rule %s blocks.", what, f.rule)
+	case byMark:
+		return fmt.Sprintf("%q must be asked for each time: %s.", what, why(e))
+	case byKind:
+		return "The call has an effect of no known kind, which must be asked for each time."
+	case byMode:
+		return f.byMode()
+	case bySay:
+		return fmt.Sprintf("The tool %s itself says %s.", in.Spec.Name, f.decision)
+	case byPlan:
+		return fmt.Sprintf("No rule speaks of %q, and %s makes it %s.", what, in.Spec.Name, f.decision)
+	case bySpec:
+		return fmt.Sprintf("No rule speaks of %q, and %s is %s by default.", what, in.Spec.Name, f.decision)
+	case byShadowed:
+		return fmt.Sprintf("%s hides the built-in tool of that name, which is %s.", in.Spec.Name, f.decision)
+	case bySends:
+		return fmt.Sprintf("%q sends data out, which is asked for each time.", what)
+	default:
+		return fmt.Sprintf("No rule and no default speaks of %q.", what)
+	}
+}
+
+func (f finding) byRule(what string) string {
+	verb, each := "asks for", ""
+	switch f.decision {
+	case tongs.PreApproved:
+		verb = "allows"
+	case tongs.Blocked:
+		verb = "blocks"
+	}
+	if f.step == StepMustAsk {
+		each = ", in every mode and each time"
+	}
+	return fmt.Sprintf("The rule %s %s %q%s.", f.rule, verb, what, each)
+}
+
+func (f finding) byMode() string {
+	if f.decision == tongs.PreApproved {
+		return "Mode all allows what is neither blocked nor must be asked for."
+	}
+	return "Mode none asks for every call."
+}
+
+// why is the effect's own reason for being asked for.
+func why(e *tongs.Effect) string {
+	if e.Why != "" {
+		return strings.TrimRight(e.Why, ".")
+	}
+	return e.String()
+}
