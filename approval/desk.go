@@ -115,11 +115,11 @@ func (d *Desk) await(ctx context.Context, q Question) (Question, error) {
 	}()
 	patience := time.NewTimer(d.Wait)
 	defer patience.Stop()
-	waited := d.Wait <= 0
+	waited, answered := d.Wait <= 0, false
 	showing := len(d.Channels)
 	var faults []error
 	for {
-		if showing == 0 && waited {
+		if showing == 0 && waited && !answered {
 			return q, d.required(q, faults)
 		}
 		select {
@@ -134,17 +134,15 @@ func (d *Desk) await(ctx context.Context, q Question) (Question, error) {
 			settle(replies, showing)
 			return ended, nil
 		case r := <-replies:
-			done, err := d.take(ctx, q, r)
+			showing--
+			fault, err := d.take(ctx, q, r)
 			if err != nil {
 				return q, err
 			}
-			if done == nil && r.answer != nil {
-				continue // it is answered: Wait tells
+			if fault != nil {
+				faults = append(faults, fault)
 			}
-			showing--
-			if done != nil {
-				faults = append(faults, done)
-			}
+			answered = answered || r.answer != nil && fault == nil // Wait tells by whom
 		case <-patience.C:
 			waited = true
 		case <-ctx.Done():
@@ -244,7 +242,9 @@ func (d *Desk) Redeem(ctx context.Context, digest, ticket string) (*Question, er
 }
 
 // Callback makes a channel of a function.
-func Callback(ask func(ctx context.Context, q Question) (Answer, error)) Channel { return callback(ask) }
+func Callback(ask func(ctx context.Context, q Question) (Answer, error)) Channel {
+	return callback(ask)
+}
 
 type callback func(ctx context.Context, q Question) (Answer, error)
 

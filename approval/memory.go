@@ -25,6 +25,7 @@ type Memory struct {
 type held struct {
 	Question
 	opens int
+	clean bool
 	// done is closed when the question is answered or withdrawn.
 	done chan struct{}
 }
@@ -97,9 +98,15 @@ func (m *Memory) tidy(now time.Time) {
 			return false
 		}
 		over--
-		h.Question = m.scrub.Scrub(h.Question)
+		m.scrubOnce(h)
 		return over >= maxOver
 	})
+}
+
+func (m *Memory) scrubOnce(h *held) {
+	if !h.clean {
+		h.Question, h.clean = m.scrub.Scrub(h.Question), true
+	}
 }
 
 func (m *Memory) index(id string) int {
@@ -216,7 +223,7 @@ func (m *Memory) Redeem(_ context.Context, digest, id string) (Question, bool, e
 		}
 		h.Redeemed = now
 		whole := h.copy()
-		h.Question = m.scrub.Scrub(h.Question)
+		m.scrubOnce(h)
 		return whole, true, nil
 	}
 	return Question{}, false, nil
