@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/nearest"
 )
 
 // value is a YAML node and where it stands: the position of the node, or of its key where the node is empty, and its
@@ -129,7 +130,7 @@ func (s *source) unknown(f field, known []string) {
 	if i := strings.LastIndexByte(f.path, '.'); i > 0 {
 		where = " in " + f.path[:i]
 	}
-	if near := nearest(f.key, known); near != "" {
+	if near := nearest.Word(f.key, known); near != "" {
 		s.fail(f.keyAt, "unknown %s %s%s; did you mean %q?", what, quote(f.key), where, near)
 		return
 	}
@@ -218,7 +219,7 @@ func (s *source) word(v value, words ...string) (string, bool) {
 		return n.Value, true
 	}
 	hint := ""
-	if near := nearest(n.Value, words); near != "" {
+	if near := nearest.Word(n.Value, words); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	s.fail(v.pos, "%s is %s; it should be one of %s%s", v.name(), quote(n.Value), wanted, hint)
