@@ -100,10 +100,10 @@ type Answer struct {
 }
 
 // Store keeps questions. Implementations are safe for concurrent use, and durable ones across processes. Where they
-// take an ID, the unique start of one will do. An unknown ID is a *NotFoundError.
+// take an ID, its unique start or end will do. An unknown ID is a *NotFoundError.
 type Store interface {
-	// Open adds the question, or joins the pending one of the same digest and returns that. It gives a new question
-	// its ID.
+	// Open adds the question, or joins the pending one of the same digest and returns that. It gives a new question an
+	// ID where it has none of the right form or one that is taken.
 	Open(ctx context.Context, q Question) (Question, error)
 	Get(ctx context.Context, id string) (Question, error)
 	// List returns the questions, newest first, only the pending ones where pending is set.

@@ -52,7 +52,7 @@ func Admit(q *Question, a Answer, now time.Time) (Answer, error) {
 		return a, fmt.Errorf("question %s: %w: %s", q.ID, ErrInvalid, fmt.Sprintf(format, args...))
 	}
 	if a.Channel == "" {
-		return invalid("it does not say by which channel it came")
+		a.Channel = "api"
 	}
 	a.At = now
 	if !a.Approved {

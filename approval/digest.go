@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +11,8 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
-// Parts are what a question is about: everything that makes one call different from another.
-type Parts struct {
+// Subject is what a question is about: everything that makes one call different from another.
+type Subject struct {
 	Source tongs.Source
 	Tool   string
 	// Args is a JSON object. The order of keys and white space do not count; everything else does.
@@ -23,28 +22,27 @@ type Parts struct {
 	// Roots identifies the workspace and its zones, Dir the working directory in them.
 	Roots, Dir string
 	Agents     []string
+	// Rerun is what a call already changed that would run again: it is another question each time.
+	Rerun []string
 }
 
-// Digest identifies a call: two that differ in anything that matters have different digests. It fails where the
-// arguments are not JSON.
-func Digest(p Parts) (string, error) {
+// Digest identifies a call: two that differ in anything that matters have different digests.
+func Digest(s Subject) string {
 	buf := []byte("tongs question 1\n")
-	for _, s := range []string{string(p.Source.Kind), p.Source.Name, p.Source.Digest, p.Tool, p.Roots, p.Dir} {
-		buf = strconv.AppendQuote(buf, s)
+	for _, part := range []string{string(s.Source.Kind), s.Source.Name, s.Source.Digest, s.Tool, s.Roots, s.Dir} {
+		buf = strconv.AppendQuote(buf, part)
 		buf = append(buf, '\n')
 	}
-	buf = appendStrings(buf, p.Agents)
-	args := p.Args
+	buf = appendStrings(buf, s.Agents)
+	buf = appendStrings(buf, s.Rerun)
+	args := s.Args
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	buf, err := appendCanonical(buf, args)
-	if err != nil {
-		return "", err
-	}
-	effects := make([]string, len(p.Effects))
-	for i := range p.Effects {
-		effects[i] = string(appendEffect(nil, &p.Effects[i]))
+	buf = appendCanonical(buf, args)
+	effects := make([]string, len(s.Effects))
+	for i := range s.Effects {
+		effects[i] = string(appendEffect(nil, &s.Effects[i]))
 	}
 	slices.Sort(effects)
 	for _, e := range effects {
@@ -52,7 +50,7 @@ func Digest(p Parts) (string, error) {
 		buf = append(buf, e...)
 	}
 	sum := sha256.Sum256(buf)
-	return hex.EncodeToString(sum[:]), nil
+	return hex.EncodeToString(sum[:])
 }
 
 func appendStrings(buf []byte, list []string) []byte {
@@ -79,13 +77,14 @@ func appendEffect(buf []byte, e *tongs.Effect) []byte {
 }
 
 // appendCanonical writes JSON so that two texts of the same value are the same: members sorted by key, no white
-// space, strings quoted in one way. Numbers stay as they are written, and so do members of the same key.
-func appendCanonical(buf []byte, raw json.RawMessage) ([]byte, error) {
+// space, strings quoted in one way. Numbers stay as they are written, and so do members of the same key, and a text that
+// is not JSON.
+func appendCanonical(buf []byte, raw json.RawMessage) []byte {
 	if !json.Valid(raw) {
-		return nil, fmt.Errorf("arguments are not JSON: %.80q", raw)
+		return strconv.AppendQuote(append(buf, '!'), string(raw))
 	}
 	c := canonical{src: string(raw)}
-	return c.value(buf), nil
+	return c.value(buf)
 }
 
 // canonical goes over valid JSON.

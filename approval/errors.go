@@ -42,7 +42,7 @@ func (e *AnsweredError) Unwrap() error { return ErrAnswered }
 // NotFoundError says that an ID names no question, or several, and which are near. It is ErrNotFound.
 type NotFoundError struct {
 	ID string
-	// Ambiguous means that the ID is the start of several.
+	// Ambiguous means that the ID is the start or the end of several.
 	Ambiguous bool
 	// Near are at most 5 IDs that may have been meant, newest first.
 	Near []string
@@ -53,7 +53,7 @@ func (e *NotFoundError) Error() string {
 	near := strings.Join(e.Near, ", ")
 	switch {
 	case e.Ambiguous:
-		return fmt.Sprintf("question %q is not unique: %s start with it", e.ID, near)
+		return fmt.Sprintf("question %q is not unique: it is a part of %s", e.ID, near)
 	case near == "":
 		return fmt.Sprintf("no question %q: there are none", e.ID)
 	default:

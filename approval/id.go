@@ -34,6 +34,12 @@ func appendDigits(id []byte, n uint64, digits int) []byte {
 	return id
 }
 
+// ownID reports whether an ID that the caller chose can be kept.
+func ownID(id string) bool {
+	digits, ok := strings.CutPrefix(id, idPrefix)
+	return ok && len(digits) >= minTail && len(digits) <= 32 && strings.Trim(digits, idDigits) == ""
+}
+
 // CleanID returns an ID as it was meant: typed in capitals, without the q_, with o for 0 or l for 1.
 func CleanID(typed string) string {
 	id := strings.ToLower(strings.TrimSpace(typed))
@@ -41,8 +47,11 @@ func CleanID(typed string) string {
 	return idPrefix + id
 }
 
-// Resolve returns the one of ids that the typed ID means: the same, or the only one that starts with it. Otherwise
-// it returns a *NotFoundError that names the nearest.
+// minTail is how much of the end of an ID names it.
+const minTail = 4
+
+// Resolve returns the one of ids that the typed ID means: the same, or the only one that starts with it or ends in it.
+// Otherwise it returns a *NotFoundError that names the nearest.
 func Resolve(typed string, ids []string) (string, error) {
 	id := CleanID(typed)
 	var fits []string
@@ -50,7 +59,8 @@ func Resolve(typed string, ids []string) (string, error) {
 		if known == id {
 			return known, nil
 		}
-		if strings.HasPrefix(known, id) && len(id) > len(idPrefix) {
+		tail := id[len(idPrefix):]
+		if tail != "" && strings.HasPrefix(known, id) || len(tail) >= minTail && strings.HasSuffix(known, tail) {
 			fits = append(fits, known)
 		}
 	}

@@ -55,15 +55,19 @@ func (m *Memory) Open(ctx context.Context, q Question) (Question, error) {
 			return h.copy(), nil
 		}
 	}
-	for q.ID = NewID(now); m.index(q.ID) >= 0; q.ID = NewID(now) {
+	for q.ID == "" || m.index(q.ID) >= 0 {
+		q.ID = NewID(now)
 	}
 	h := &held{Question: q, opens: 1, done: make(chan struct{})}
 	m.all = append(m.all, h)
 	return h.copy(), nil
 }
 
-// CheckNew reports what is missing in a question that is to be opened.
+// CheckNew reports what is missing in a question that is to be opened. It takes out an ID that cannot be kept.
 func CheckNew(q *Question) error {
+	if !ownID(q.ID) {
+		q.ID = ""
+	}
 	switch {
 	case q.Digest == "":
 		return fmt.Errorf("question about %q has no digest", q.Tool)

@@ -82,7 +82,7 @@ func (s *Store) connect() (*sqlite.Conn, error) {
 	if err != nil {
 		return nil, s.explain("open", err)
 	}
-	conn.SetBusyTimeout(5 * time.Second)
+	conn.SetBusyTimeout(0) // retry has pauses of its own
 	setup := []string{
 		"PRAGMA journal_mode = wal",
 		"PRAGMA synchronous = normal",
@@ -231,6 +231,7 @@ func (s *Store) Read(ctx context.Context, fn func(conn *sqlite.Conn) error) (err
 		if conn, err = s.connect(); err != nil {
 			return err
 		}
+		conn.SetBusyTimeout(patience) // a reader waits only for a recovery after a crash
 		if err := sqlitex.ExecuteTransient(conn, "PRAGMA query_only = on", nil); err != nil {
 			return s.explain("open", err)
 		}
