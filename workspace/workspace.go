@@ -1,19 +1,49 @@
 // Package workspace is the file system as a call may see it: named roots, the resolution of spellings to paths inside
 // them, the versions of files, locks across processes, protected names, and atomic replacement.
+//
+// A path has one form only (tongs.Path): the root it is in, the most specific one where roots are nested, and the
+// clean name below it with every link followed and every element spelled as it is on disk. Resolve makes that form
+// from what a model wrote; Check refuses every effect that is not in it; Files opens and changes things by
+// descriptor, without following any link, so that a directory that was swapped for a link since is an error and
+// never a way out.
+//
+// What one process cannot promise: a program that does not take our locks can write to a file between the last look
+// at its version and its replacement. That moment is one system call long, and a file that was absent is never
+// overwritten.
 package workspace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tongs-ai/tongs"
+)
 
 // Options describe the roots.
 type Options struct {
-	// Dir is the host directory of the workspace.
+	// Dir is the host directory of the workspace, which is writable.
 	Dir string
 	// Cap is a directory that Dir must be inside (AGENT_WORKSPACE_ROOT); empty means none.
 	Cap string
-	// Roots are further roots (zones).
+	// Roots are further roots (zones). One may lie inside the workspace or another root, or around it: a path then
+	// belongs to the most specific root.
 	Roots []Root
 	// Private are host directories that no root may contain or be inside of (state, configuration), except a root
-	// marked Inside.
+	// marked Inside. They need not exist. LockDir is always private.
 	Private []string
-	// LockDir holds the locks and the list of temporary files; empty means a directory in the user's cache.
+	// LockDir holds the locks and the list of temporary files; empty means a directory in the user's cache. It is
+	// made where it is missing, and must belong to this user and be writable by nobody else.
 	LockDir string
 }
 
@@ -25,4 +55,264 @@ type Root struct {
 	Writable bool
 	// Inside allows the root to lie in a private directory, as /spill does.
 	Inside bool
+}
+
+// Workspace is a set of open roots. It is safe for concurrent use.
+type Workspace struct {
+	// roots holds the workspace first, then the zones in the order of the options, with real directories.
+	roots  []Root
+	byName map[string]*rootEntry
+	// mu keeps the roots open while something is opened below them.
+	mu     sync.RWMutex
+	closed bool
+	locks  *locker
+	litter *litter
+	racy   racyMemory
+	umask  fs.FileMode
+	// copyAlways makes Rename copy as it does across devices; crash is called at the steps of a replacement. Both
+	// are for tests.
+	copyAlways bool
+	crash      func(step string)
+}
+
+type rootEntry struct {
+	Root
+	// spelled is the directory as the options gave it, absolute and clean.
+	spelled string
+	handle  handle
+}
+
+var rootName = regexp.MustCompile(`^[a-z0-9_-]+$`)
+
+// Open opens the roots and clears away what killed processes left behind. Close releases them.
+func Open(opt Options) (*Workspace, error) { return open(opt, openHandle) }
+
+func open(opt Options, openRoot func(string) (handle, error)) (_ *Workspace, err error) {
+	w := &Workspace{byName: map[string]*rootEntry{}, crash: func(string) {}}
+	defer func() {
+		if err != nil {
+			_ = w.Close()
+		}
+	}()
+	if err := w.addRoot(Root{Dir: opt.Dir, Writable: true}, openRoot); err != nil {
+		return nil, err
+	}
+	if err := w.checkCap(opt.Cap); err != nil {
+		return nil, err
+	}
+	for _, r := range opt.Roots {
+		if !rootName.MatchString(r.Name) {
+			return nil, config("root name %q: want lower-case letters, digits, _ and -", r.Name)
+		}
+		if err := w.addRoot(r, openRoot); err != nil {
+			return nil, err
+		}
+	}
+	lockDir, err := lockDirectory(opt.LockDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, private := range append(slices.Clone(opt.Private), lockDir) {
+		if err := w.checkPrivate(private); err != nil {
+			return nil, err
+		}
+	}
+	if w.locks, err = newLocker(lockDir); err != nil {
+		return nil, err
+	}
+	if w.umask, err = umaskIn(lockDir); err != nil {
+		return nil, err
+	}
+	if w.litter, err = newLitter(lockDir); err != nil {
+		return nil, err
+	}
+	w.litter.sweep()
+	return w, nil
+}
+
+func config(format string, args ...any) error {
+	return tongs.Errorf(tongs.CodeConfigError, format, args...)
+}
+
+func (w *Workspace) addRoot(r Root, openRoot func(string) (handle, error)) error {
+	label := "workspace"
+	if r.Name != tongs.WorkspaceRoot {
+		label = "root /" + r.Name
+	}
+	if w.byName[r.Name] != nil {
+		return config("%s is given twice; give each root a name of its own", label)
+	}
+	if r.Dir == "" || strings.ContainsRune(r.Dir, 0) {
+		return config("%s: directory %q is not a path", label, r.Dir)
+	}
+	spelled, err := filepath.Abs(r.Dir)
+	if err != nil {
+		return config("%s %s: %w", label, r.Dir, err)
+	}
+	r.Dir, err = realPath(spelled)
+	if err != nil {
+		return config("%s %s: %w; create it or name another directory", label, spelled, plain(err))
+	}
+	for _, other := range w.roots {
+		if other.Dir == r.Dir {
+			return config("%s %s is also the directory of root %q; a directory can be in one root only",
+				label, r.Dir, "/"+other.Name)
+		}
+	}
+	h, err := openRoot(r.Dir)
+	if err != nil {
+		return config("%s %s: %w; name a directory that can be opened", label, r.Dir, plain(err))
+	}
+	w.roots = append(w.roots, r)
+	w.byName[r.Name] = &rootEntry{Root: r, spelled: spelled, handle: h}
+	return nil
+}
+
+func (w *Workspace) checkCap(limit string) error {
+	if limit == "" {
+		return nil
+	}
+	real, err := realPath(limit)
+	if err != nil {
+		return config("the cap %s: %w; name an existing directory", limit, plain(err))
+	}
+	if !inside(real, w.Dir()) {
+		return config("workspace %s is outside %s, which AGENT_WORKSPACE_ROOT limits it to", w.Dir(), real)
+	}
+	return nil
+}
+
+func (w *Workspace) checkPrivate(private string) error {
+	real, err := realPrefix(private)
+	if err != nil {
+		return config("private directory %s: %w", private, plain(err))
+	}
+	for _, r := range w.roots {
+		if inside(r.Dir, real) {
+			return config("%s lies inside %s, which tools can reach; move it out, or use another workspace", real, r.Dir)
+		}
+		if inside(real, r.Dir) && !r.Inside {
+			return config("%s lies inside %s, which no tool may reach; use another directory", r.Dir, real)
+		}
+	}
+	return nil
+}
+
+// Close releases the roots. What is asked of the workspace later fails.
+func (w *Workspace) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		for _, r := range w.byName {
+			r.handle.close()
+		}
+	}
+	w.closed = true
+	return nil
+}
+
+// directory opens the directory p. The caller closes it.
+func (w *Workspace) directory(p tongs.Path) (handle, error) {
+	if err := w.canonical(p); err != nil {
+		return nil, err
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return nil, os.ErrClosed
+	}
+	return w.byName[p.Root].handle.walk(p.Rel)
+}
+
+// parent opens the directory that p is in and returns the name of p in it; a root is "." in itself.
+func (w *Workspace) parent(p tongs.Path) (handle, string, error) {
+	if err := w.canonical(p); err != nil {
+		return nil, "", err
+	}
+	h, err := w.directory(p.Dir())
+	return h, path.Base(p.Rel), err
+}
+
+// Dir returns the real host directory of the workspace.
+func (w *Workspace) Dir() string { return w.roots[0].Dir }
+
+// Roots returns the roots, the workspace first with an empty name, with their real host directories.
+func (w *Workspace) Roots() []Root { return slices.Clone(w.roots) }
+
+// Digest identifies the roots by name, real directory and writability, in any order of the zones.
+func (w *Workspace) Digest() string {
+	roots := w.Roots()
+	slices.SortFunc(roots, func(a, b Root) int { return strings.Compare(a.Name, b.Name) })
+	sum := sha256.New()
+	enc := json.NewEncoder(sum)
+	for _, r := range roots {
+		// Hex, since a directory need not be UTF-8 and JSON would make two of them one.
+		_ = enc.Encode([]any{r.Name, hex.EncodeToString([]byte(r.Dir)), r.Writable})
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Host returns the path on this machine, or "" where there is no such root.
+func (w *Workspace) Host(p tongs.Path) string {
+	r := w.byName[p.Root]
+	if r == nil {
+		return ""
+	}
+	return filepath.Join(r.Dir, filepath.FromSlash(p.Rel))
+}
+
+// inside reports whether the clean absolute path p is dir or below it.
+func inside(dir, p string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// realPath returns the absolute path of what exists at p, with links resolved and each element as it is on disk.
+func realPath(p string) (string, error) {
+	p, err := filepath.Abs(p)
+	if err != nil {
+		return "", err
+	}
+	if p, err = filepath.EvalSymlinks(p); err != nil {
+		return "", err
+	}
+	volume := filepath.VolumeName(p)
+	real := volume + string(filepath.Separator)
+	for name := range strings.SplitSeq(p[len(volume):], string(filepath.Separator)) {
+		if name != "" {
+			real = filepath.Join(real, diskName(real, name))
+		}
+	}
+	fi, err := os.Stat(real)
+	if err == nil && !fi.IsDir() {
+		err = errors.New("not a directory")
+	}
+	return real, err
+}
+
+// realPrefix is realPath for what may not exist yet.
+func realPrefix(p string) (string, error) {
+	p, err := filepath.Abs(p)
+	if err != nil {
+		return "", err
+	}
+	real, err := realPath(p)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	if target, err := os.Readlink(p); err == nil {
+		return "", fmt.Errorf("is a link to %s, which does not exist", target)
+	}
+	parent, err := realPrefix(filepath.Dir(p))
+	return filepath.Join(parent, filepath.Base(p)), err
+}
+
+// plain strips the operation and the path from an error of the system: the caller says both better.
+func plain(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	if le, ok := errors.AsType[*os.LinkError](err); ok {
+		return le.Err
+	}
+	return err
 }

@@ -1,0 +1,146 @@
+package workspace
+
+import (
+	"errors"
+	"slices"
+	"syscall"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// Check makes the effects of a plan complete, whatever the tool that planned them forgot, and refuses those that are
+// not what they say. Every path must be canonical, with no link on the way (INVALID_PATH); only the name itself may be
+// a link, and not for writing. Nothing in a read-only root is written or deleted, and neither a root nor a .git
+// directory is deleted (PERMISSION_DENIED). Writes and deletes get the version of what is there. Writing or deleting
+// protected names, deleting a directory that holds some, and reading secrets become MustAsk, and deletes NoGrant.
+// What a tool set itself is kept.
+func (w *Workspace) Check(effects []tongs.Effect) ([]tongs.Effect, error) {
+	out := slices.Clone(effects)
+	for i := range out {
+		if err := w.checkEffect(&out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (w *Workspace) checkEffect(e *tongs.Effect) error {
+	switch e.Kind {
+	case tongs.EffectRead, tongs.EffectWrite:
+	case tongs.EffectDelete:
+		e.NoGrant = true
+	case tongs.EffectExecute, tongs.EffectNetwork:
+		return nil
+	default:
+		return tongs.Errorf(tongs.CodeInternal, "effect of kind %d is not one of read, write, delete, execute, network", e.Kind)
+	}
+	if e.Unknown {
+		return nil
+	}
+	if err := w.canonical(e.Path); err != nil {
+		return err
+	}
+	if e.Kind != tongs.EffectRead {
+		if err := w.mayChange(e.Path); err != nil {
+			return err
+		}
+	}
+	h, name, err := w.parent(e.Path)
+	switch {
+	case missing(err):
+		w.flag(e, stat{})
+		if e.Kind != tongs.EffectRead && e.Version == "" {
+			e.Version = tongs.Absent
+		}
+		return nil
+	case errors.Is(err, errLink):
+		return badPath("path %q leads through a symbolic link; resolve it first", e.Path.String())
+	case errors.Is(err, syscall.ENOTDIR):
+		return badPath("path %q: a part of it is a file, not a directory", e.Path.String())
+	case err != nil:
+		return fail(e.Kind.String(), e.Path, err)
+	}
+	defer h.close()
+	return w.checkTarget(e, h, name)
+}
+
+func (w *Workspace) checkTarget(e *tongs.Effect, h handle, name string) error {
+	st, err := h.lstat(name)
+	if err != nil && !missing(err) {
+		return fail(e.Kind.String(), e.Path, err)
+	}
+	switch e.Kind {
+	case tongs.EffectWrite:
+		if st.typ == tongs.FileSymlink {
+			return badPath("path %q is a symbolic link; resolve it and write to what it leads to", e.Path.String())
+		}
+	case tongs.EffectDelete:
+		if err := w.mayRemove(e.Path, st); err != nil {
+			return err
+		}
+	}
+	w.flag(e, st)
+	if e.Kind != tongs.EffectRead && e.Version == "" {
+		s, err := w.stateIn(h, name, "")
+		if err != nil {
+			return fail("look at", e.Path, err)
+		}
+		e.Version = s.version()
+	}
+	return nil
+}
+
+// flag sets MustAsk where a person must decide about the effect on what is at its path.
+func (w *Workspace) flag(e *tongs.Effect, st stat) {
+	var why string
+	var found bool
+	if e.Kind == tongs.EffectRead {
+		why, found = w.Secret(e.Path)
+	} else {
+		why, found = w.Protected(e.Path)
+		if !found && e.Kind == tongs.EffectDelete && st.typ == tongs.FileDirectory {
+			if why, found = w.scan(e.Path); found {
+				why = "protected: the directory " + why
+			}
+		}
+	}
+	if !found {
+		return
+	}
+	e.MustAsk = true
+	switch e.Why {
+	case "":
+		e.Why = why
+	case why:
+	default:
+		e.Why += "; " + why
+	}
+}
+
+// mayChange refuses paths that no call can write to or delete.
+func (w *Workspace) mayChange(p tongs.Path) error {
+	if err := w.canonical(p); err != nil {
+		return err
+	}
+	if !w.byName[p.Root].Writable {
+		return tongs.Errorf(tongs.CodePermissionDenied, "%q cannot be changed: %s is read-only", p.String(), w.label(p.Root))
+	}
+	return nil
+}
+
+// mayRemove refuses to delete or move what everything else rests on.
+func (w *Workspace) mayRemove(p tongs.Path, st stat) error {
+	if p.Rel == "." {
+		return tongs.Errorf(tongs.CodePermissionDenied, "%q is %s itself, which is never deleted or moved",
+			p.String(), w.label(p.Root))
+	}
+	if root, ok := w.holdsRoot(p); ok {
+		return tongs.Errorf(tongs.CodePermissionDenied, "%q holds %s, which is never deleted or moved",
+			p.String(), w.label(root))
+	}
+	if st.typ == tongs.FileDirectory && formOf(lastName(p)).match(".git") {
+		return tongs.Errorf(tongs.CodePermissionDenied,
+			"%q is a git directory, which is never deleted or moved by a tool; a person can do it", p.String())
+	}
+	return nil
+}

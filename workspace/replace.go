@@ -1,0 +1,274 @@
+package workspace
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// Replace writes the new content to a temporary file beside p and, under the lock of p, puts it in its place if p is
+// still in the decided state. A reader, and whoever looks after a crash, sees the old file or the new one. The new
+// file has the permissions, the owner and the extended attributes of the old one, but not its set-user-ID and
+// set-group-ID bits. Another hard link to the old file keeps the old content. write must not use this Files.
+func (f *files) Replace(
+	ctx context.Context, p tongs.Path, opt tongs.Replacing, write func(io.Writer) error,
+) (tongs.Version, error) {
+	if err := ctx.Err(); err != nil {
+		return "", fail("write", p, err)
+	}
+	e, err := f.decided(tongs.EffectWrite, p)
+	if err != nil {
+		return "", err
+	}
+	t, err := f.w.newTemp(ctx, p, opt.MakeDirs)
+	if err != nil {
+		return "", fail("write", p, err)
+	}
+	defer t.discard()
+	// A first look, so that nothing is written in vain; the one that counts is under the lock.
+	if _, err := f.target(t, p, e, opt.Expect); err != nil {
+		return "", err
+	}
+	if err := t.write(ctx, write); err != nil {
+		return "", fail("write", p, err)
+	}
+	v, err := f.place(ctx, t, p, opt.Expect)
+	if err != nil {
+		return "", err
+	}
+	t.dir.sync()
+	return v, nil
+}
+
+// target checks what would be replaced.
+func (f *files) target(t *temp, p tongs.Path, e tongs.Effect, expect tongs.Version) (stat, error) {
+	st, err := t.dir.lstat(t.name)
+	if err != nil && !missing(err) {
+		return stat{}, fail("write", p, err)
+	}
+	switch st.typ {
+	case tongs.FileDirectory:
+		return stat{}, fail("write", p, syscall.EISDIR)
+	case tongs.FileSymlink:
+		return stat{}, badPath("cannot write %q: it is a symbolic link; resolve it and write to what it leads to", p.String())
+	case tongs.FileOther:
+		return stat{}, fail("write", p, errNotRegular)
+	case tongs.FileRegular:
+		if err := t.dir.writable(t.name); err != nil {
+			return stat{}, fail("write", p, err)
+		}
+	}
+	_, err = f.admit(t.dir, t.name, p, e, expect)
+	return st, err
+}
+
+// place puts the temporary file in the place of p.
+func (f *files) place(ctx context.Context, t *temp, p tongs.Path, expect tongs.Version) (tongs.Version, error) {
+	unlock, err := f.w.lock(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	// Decided anew: the call may have ended while it wrote or waited.
+	e, err := f.decided(tongs.EffectWrite, p)
+	if err != nil {
+		return "", err
+	}
+	old, err := f.target(t, p, e, expect)
+	if err != nil {
+		return "", err
+	}
+	exists := old.typ != ""
+	if exists {
+		if err := t.inherit(old); err != nil {
+			return "", tongs.Errorf(tongs.CodePermissionDenied,
+				"cannot write %q: its owner or mode cannot be kept (%w); a person must change the file or its owner", p.String(), err)
+		}
+		// Looked at once more, since keeping attributes took a moment.
+		if _, err := f.admit(t.dir, t.name, p, e, expect); err != nil {
+			return "", err
+		}
+	} else if err := t.file.Chmod(0o666 &^ f.w.umask); err != nil {
+		return "", fail("write", p, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return "", fail("write", p, err)
+	}
+	f.w.crash("placing")
+	err = t.dir.rename(t.temp, t.dir, t.name, exists)
+	if errors.Is(err, fs.ErrExist) {
+		_, err = f.admit(t.dir, t.name, p, e, expect) // it appeared just now
+		err = errors.Join(err, fs.ErrExist)
+	}
+	if err != nil {
+		return "", fail("write", p, err)
+	}
+	f.w.crash("placed")
+	t.placed = true
+	v := t.version(f.w)
+	f.leave(p, v, "wrote "+p.String())
+	return v, nil
+}
+
+// temp is a temporary file beside the file that it will replace.
+type temp struct {
+	dir        handle
+	name, temp string
+	file       *os.File
+	digest     string
+	placed     bool
+	// crash is the workspace's.
+	crash func(string)
+	// undo is run last to first when the file was not placed, done always.
+	undo []func()
+	done func()
+}
+
+// newTemp makes an empty temporary file for p and the directories that it needs.
+func (w *Workspace) newTemp(ctx context.Context, p tongs.Path, makeDirs bool) (*temp, error) {
+	for try := 0; ; try++ {
+		t, err := w.tryTemp(ctx, p, makeDirs)
+		// Another call may take back the directory that it made just when this one found it.
+		if err == nil || !makeDirs || !missing(err) || try == 5 {
+			return t, err
+		}
+	}
+}
+
+func (w *Workspace) tryTemp(ctx context.Context, p tongs.Path, makeDirs bool) (*temp, error) {
+	t := &temp{name: lastName(p), temp: tempPrefix + randomName(), done: func() {}, crash: w.crash}
+	if p.Rel == "." {
+		return nil, syscall.EISDIR
+	}
+	var err error
+	if t.dir, t.undo, err = w.makeParent(p, makeDirs); err != nil {
+		return nil, err
+	}
+	done, err := w.litter.add(ctx, w.Host(p.Dir().Join(t.temp)))
+	if err != nil {
+		t.discard()
+		return nil, err
+	}
+	t.done = done
+	w.crash("registered")
+	if t.file, err = t.dir.create(t.temp, 0o600); err != nil {
+		t.discard()
+		return nil, err
+	}
+	t.undo = append(t.undo, func() { _ = t.dir.remove(t.temp, false) })
+	w.crash("created")
+	return t, nil
+}
+
+// makeParent opens the directory of p and, where makeDirs is set, makes it first. undo takes back what it made.
+func (w *Workspace) makeParent(p tongs.Path, makeDirs bool) (_ handle, undo []func(), err error) {
+	h, _, err := w.parent(p)
+	if err == nil || !missing(err) || !makeDirs {
+		return h, nil, err
+	}
+	if h, err = w.directory(tongs.Path{Root: p.Root, Rel: "."}); err != nil {
+		return nil, nil, err
+	}
+	back := func() {
+		for _, f := range slices.Backward(undo) {
+			f()
+		}
+	}
+	for name := range strings.SplitSeq(p.Dir().Rel, "/") {
+		up := h
+		err := up.mkdir(name, 0o777)
+		if err == nil {
+			undo = append(undo, func() { _ = up.remove(name, true) })
+		} else if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+		if err == nil {
+			h, err = up.walk(name)
+		}
+		// up stays open as long as undo may need it.
+		undo = append([]func(){up.close}, undo...)
+		if err != nil {
+			back()
+			return nil, nil, err
+		}
+	}
+	return h, undo, nil
+}
+
+func (t *temp) write(ctx context.Context, write func(io.Writer) error) error {
+	sum := sha256.New()
+	buf := bufio.NewWriterSize(digesting{to: t.file, sum: sum}, 64<<10)
+	if err := write(cancelling{ctx, buf}); err != nil {
+		return err
+	}
+	t.crash("written")
+	if err := buf.Flush(); err != nil {
+		return err
+	}
+	t.digest = hex.EncodeToString(sum.Sum(nil))
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return t.file.Sync()
+}
+
+// inherit gives the temporary file what belongs to the name rather than to the content.
+func (t *temp) inherit(old stat) error {
+	if err := keepOwner(t.file, old); err != nil {
+		return err
+	}
+	if f, _, err := t.dir.open(t.name); err == nil {
+		keepAttributes(f, t.file)
+		_ = f.Close()
+	}
+	return t.file.Chmod(old.mode.Perm())
+}
+
+// version returns the version of the file in its place. The content is known: it need not be read again.
+func (t *temp) version(w *Workspace) tongs.Version {
+	st, err := t.dir.lstat(t.name)
+	if err != nil {
+		return tongs.Absent // somebody took it away at once
+	}
+	s := identify(st)
+	s.digest = t.digest
+	w.remember(st, s.identity)
+	return s.version()
+}
+
+// discard releases everything, and removes every trace of a file that was not placed.
+func (t *temp) discard() {
+	if t.file != nil {
+		_ = t.file.Close()
+	}
+	if !t.placed {
+		for _, f := range slices.Backward(t.undo) {
+			f()
+		}
+	}
+	t.dir.close()
+	t.done()
+}
+
+// cancelling stops a writer when the call is cancelled.
+type cancelling struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (c cancelling) Write(b []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.w.Write(b)
+}
