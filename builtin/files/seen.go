@@ -1,0 +1,94 @@
+package files
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// maxHashed is the size up to which the content of a seen file is remembered, by its hash, so that a file that was
+// rewritten with the same content is not stale.
+const maxHashed = 8 << 20
+
+// seen is what a session remembers of a file that it read or wrote. An empty Version is none.
+type seen struct {
+	Version  tongs.Version `json:"version"`
+	Size     int64         `json:"size"`
+	Modified time.Time     `json:"modified,omitzero"`
+	Hash     string        `json:"hash,omitempty"`
+}
+
+func seenKey(p tongs.Path) string { return "files:seen:" + p.String() }
+
+func hashOf(data []byte) string {
+	if len(data) > maxHashed {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// checkSeen returns STALE_FILE if the session saw the file at p in another state than the current one, which info
+// describes. State that cannot be read refuses.
+func checkSeen(ctx context.Context, state tongs.StateView, v tongs.FileView, info tongs.FileInfo, current tongs.Version) error {
+	var rec seen
+	known, err := state.Load(ctx, seenKey(info.Path), &rec)
+	if err != nil {
+		return fmt.Errorf("what the session saw of %s could not be loaded: %w", info.Path, err)
+	}
+	if !known || rec.Version == "" || rec.Version == current {
+		return nil
+	}
+	if rec.Hash != "" && info.Size == rec.Size {
+		same, err := sameContent(ctx, v, info.Path, rec.Hash)
+		if err != nil || same {
+			return err
+		}
+	}
+	what := "its content was replaced"
+	switch {
+	case info.Size != rec.Size:
+		what = fmt.Sprintf("it had %s and now has %s", size(rec.Size), size(info.Size))
+		if size(rec.Size) == size(info.Size) {
+			what = fmt.Sprintf("it had %d bytes and now has %d", rec.Size, info.Size)
+		}
+	case !rec.Modified.IsZero() && !rec.Modified.Equal(info.Modified):
+		what = "it was modified at " + info.Modified.UTC().Format(time.RFC3339)
+	}
+	return tongs.Errorf(tongs.CodeStaleFile, "%s changed since this session last saw it: %s; read it again, then decide what to change",
+		info.Path, what).With("path", info.Path.String())
+}
+
+func sameContent(ctx context.Context, v tongs.FileView, p tongs.Path, hash string) (bool, error) {
+	f, err := v.Open(p)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, contextReader{ctx, io.NewSectionReader(f, 0, maxHashed+1)})
+	return hex.EncodeToString(sum.Sum(nil)) == hash, fault(err)
+}
+
+// remember records the state in which the session saw a file.
+func remember(ctx context.Context, state tongs.State, p tongs.Path, rec seen) error {
+	if err := state.Save(ctx, seenKey(p), rec); err != nil {
+		return fmt.Errorf("what the session saw of %s could not be saved: %w", p, err)
+	}
+	return nil
+}
+
+// rememberWritten records the state after a write of ours. The write stands even if that fails; then the older record
+// stays, and the next change asks for the file to be read again.
+func rememberWritten(ctx context.Context, env *tongs.Env, p tongs.Path, version tongs.Version, data []byte) {
+	rec := seen{Version: version, Size: int64(len(data)), Hash: hashOf(data)}
+	if info, err := env.Files.Stat(p); err == nil && info.Size == rec.Size {
+		rec.Modified = info.Modified
+	}
+	_ = remember(context.WithoutCancel(ctx), env.State, p, rec)
+}
