@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// processAlive reports whether the process that had this number at that time still runs. A later process that was
+// Alive reports whether the process that had this number at that time still runs. A later process that was
 // given the same number does not count.
-func processAlive(pid int, at time.Time) bool {
+func Alive(pid int, at time.Time) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return !os.IsNotExist(err) // hidden is not gone

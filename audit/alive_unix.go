@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// processAlive reports whether a process of this number runs.
-func processAlive(pid int, _ time.Time) bool {
+// Alive reports whether a process of this number runs.
+func Alive(pid int, _ time.Time) bool {
 	return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// processAlive reports whether the process that had this number at that time still runs.
-func processAlive(pid int, at time.Time) bool {
+// Alive reports whether the process that had this number at that time still runs.
+func Alive(pid int, at time.Time) bool {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if err != nil {
 		return !errors.Is(err, windows.ERROR_INVALID_PARAMETER) // hidden is not gone

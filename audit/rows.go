@@ -102,7 +102,7 @@ func (a *assembly) row(e *Entry, p *parts) (row Row, err error) {
 	if p != nil && p.closing != nil {
 		return row, json.Unmarshal(p.closing, &row.Close)
 	}
-	row.Interrupted = !processAlive(row.PID, row.Started)
+	row.Interrupted = !Alive(row.PID, row.Started)
 	return row, nil
 }
 

@@ -1,0 +1,213 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/store"
+)
+
+// Log is the audit log. The chain is extended under the file's write lock, so that any number of processes make one.
+type Log struct {
+	store    *store.Store
+	redactor *audit.Redactor
+	calls    audit.OpenCalls
+}
+
+var (
+	_ audit.Log      = (*Log)(nil)
+	_ audit.Streamer = (*Log)(nil)
+)
+
+// Audit returns the audit log.
+func (db *DB) Audit() *Log { return db.log }
+
+// Open implements audit.Log.
+func (l *Log) Open(ctx context.Context, row *audit.Row) error {
+	data, err := l.redactor.Open(row)
+	if err != nil {
+		return err
+	}
+	return l.calls.Begin(row.Call, func() (int64, error) {
+		seq, err := l.append(ctx, audit.EntryOpen, 0, data)
+		if err == nil {
+			row.Seq = seq
+		}
+		return seq, err
+	})
+}
+
+// Intent implements audit.Log.
+func (l *Log) Intent(ctx context.Context, call string, in *audit.Intent) error {
+	data, err := l.redactor.Intent(in)
+	if err != nil {
+		return err
+	}
+	row, err := l.calls.Row(call)
+	if err != nil {
+		return err
+	}
+	_, err = l.append(ctx, audit.EntryIntent, row, data)
+	return err
+}
+
+// Close implements audit.Log.
+func (l *Log) Close(ctx context.Context, call string, c *audit.Closing) error {
+	data, err := l.redactor.Close(c)
+	if err != nil {
+		return err
+	}
+	return l.calls.End(call, func(row int64) error {
+		_, err := l.append(context.WithoutCancel(ctx), audit.EntryClose, row, data)
+		return err
+	})
+}
+
+// append adds an entry to the chain and returns its number; row 0 means its own.
+func (l *Log) append(ctx context.Context, kind audit.EntryKind, row int64, data json.RawMessage) (seq int64, err error) {
+	err = l.store.Write(ctx, func(conn *sqlite.Conn) error {
+		seq, _, err = extend(conn, kind, row, data)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("audit log: %w", err)
+	}
+	return seq, nil
+}
+
+// extend adds an entry inside a write transaction and returns its number and hash.
+func extend(conn *sqlite.Conn, kind audit.EntryKind, row int64, data []byte) (int64, audit.Hash, error) {
+	last, head, err := readHead(conn)
+	if err != nil {
+		return 0, head, err
+	}
+	e := audit.Entry{Seq: last + 1, Row: row, Kind: kind, Data: data}
+	if row == 0 {
+		e.Row = e.Seq
+	}
+	e.Hash = e.Link(head)
+	stmt, err := conn.Prepare("INSERT INTO entries (seq, row, kind, data, hash) VALUES (?, ?, ?, ?, ?)")
+	if err != nil {
+		return 0, head, err
+	}
+	stmt.BindInt64(1, e.Seq)
+	stmt.BindInt64(2, e.Row)
+	stmt.BindInt64(3, int64(e.Kind))
+	stmt.BindBytes(4, e.Data)
+	stmt.BindBytes(5, e.Hash[:])
+	_, err = stmt.Step()
+	return e.Seq, e.Hash, errors.Join(err, stmt.Reset())
+}
+
+// readHead returns the number and the hash of the last entry, zero where there is none.
+func readHead(conn *sqlite.Conn) (seq int64, head audit.Hash, err error) {
+	stmt, err := conn.Prepare("SELECT seq, hash FROM entries ORDER BY seq DESC LIMIT 1")
+	if err != nil {
+		return 0, head, err
+	}
+	found, err := stmt.Step()
+	if found {
+		seq = stmt.ColumnInt64(0)
+		stmt.ColumnBytes(1, head[:])
+	}
+	return seq, head, errors.Join(err, stmt.Reset())
+}
+
+func readEntry(stmt *sqlite.Stmt) audit.Entry {
+	e := audit.Entry{
+		Seq:  stmt.ColumnInt64(0),
+		Row:  stmt.ColumnInt64(1),
+		Kind: audit.EntryKind(max(0, min(stmt.ColumnInt64(2), 255))),
+		Data: columnBytes(stmt, 3),
+	}
+	if stmt.ColumnLen(4) == len(e.Hash) {
+		stmt.ColumnBytes(4, e.Hash[:])
+	}
+	return e
+}
+
+// errStop ends a query early.
+var errStop = errors.New("stop")
+
+// Entries yields the entries of the chain, oldest first: what is needed to check it elsewhere.
+func (l *Log) Entries(ctx context.Context) iter.Seq2[audit.Entry, error] {
+	return l.entries(ctx, "SELECT seq, row, kind, data, hash FROM entries ORDER BY seq")
+}
+
+func (l *Log) entries(ctx context.Context, sql string) iter.Seq2[audit.Entry, error] {
+	return func(yield func(audit.Entry, error) bool) {
+		err := l.store.Read(ctx, func(conn *sqlite.Conn) error {
+			return query(conn, sql, func(stmt *sqlite.Stmt) error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if !yield(readEntry(stmt), nil) {
+					return errStop
+				}
+				return nil
+			})
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			yield(audit.Entry{}, fmt.Errorf("audit log: %w", err))
+		}
+	}
+}
+
+// Rows implements audit.Log.
+func (l *Log) Rows(ctx context.Context, f audit.Filter) ([]audit.Row, error) {
+	return audit.Collect(l.Stream(ctx, f))
+}
+
+// Stream implements audit.Streamer. The log must not be closed, nor many others streamed, before it ended.
+func (l *Log) Stream(ctx context.Context, f audit.Filter) iter.Seq2[audit.Row, error] {
+	return audit.Assemble(l.entries(ctx, "SELECT seq, row, kind, data, hash FROM entries ORDER BY seq DESC"), f)
+}
+
+// Verify implements audit.Log.
+func (l *Log) Verify(ctx context.Context, head string) (chain audit.Chain, err error) {
+	err = l.store.Read(ctx, func(conn *sqlite.Conn) error {
+		start, err := lastCut(conn)
+		if err != nil {
+			return err
+		}
+		check, err := audit.NewChecker(start, head)
+		if err != nil {
+			return err
+		}
+		err = query(conn, "SELECT seq, row, kind, data, hash FROM entries ORDER BY seq", func(stmt *sqlite.Stmt) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			e := readEntry(stmt)
+			if !check.Add(&e) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			return err
+		}
+		chain = check.Chain()
+		return nil
+	})
+	if err != nil {
+		return audit.Chain{}, fmt.Errorf("audit log: %w", err)
+	}
+	return chain, nil
+}
+
+// lastCut returns what the newest cut says was removed, zero where nothing was.
+func lastCut(conn *sqlite.Conn) (cut audit.Cut, err error) {
+	err = query(conn, "SELECT data FROM entries WHERE kind = 4 ORDER BY seq DESC LIMIT 1", func(stmt *sqlite.Stmt) error {
+		// A cut that cannot be read was tampered with: the chain is then checked from its first entry, and found broken.
+		_ = json.Unmarshal(columnBytes(stmt, 0), &cut)
+		return nil
+	})
+	return cut, err
+}

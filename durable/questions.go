@@ -1,0 +1,279 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/tongs-ai/tongs/approval"
+)
+
+// pollEvery is how often a waiting call looks for an answer from another process.
+const pollEvery = 75 * time.Millisecond
+
+// Questions keeps questions. Arguments and previews are kept whole while somebody can use them, and without secrets
+// after that.
+type Questions struct {
+	db    *DB
+	late  time.Duration
+	scrub approval.Scrubber
+}
+
+var _ approval.Store = (*Questions)(nil)
+
+// Questions returns the store of questions. Options without an environment have that of the DB.
+func (db *DB) Questions(opts approval.Options) *Questions {
+	if opts.Environ == nil {
+		opts.Environ = db.opts.Environ
+	}
+	return &Questions{db: db, late: opts.LateOrDefault(), scrub: approval.NewScrubber(opts)}
+}
+
+// Open implements approval.Store.
+func (s *Questions) Open(ctx context.Context, q approval.Question) (approval.Question, error) {
+	if err := approval.CheckNew(&q); err != nil {
+		return q, err
+	}
+	opened := q
+	err := s.write(ctx, func(conn *sqlite.Conn) error {
+		now := time.Now()
+		joined, err := pendingOf(conn, q.Digest, now)
+		if err != nil {
+			return err
+		}
+		if joined != nil {
+			opened = *joined
+			return query(conn, "UPDATE questions SET opens = opens + 1 WHERE id = ?", nil, joined.ID)
+		}
+		for opened.ID == "" || exists(conn, opened.ID) {
+			opened.ID = approval.NewID(now)
+		}
+		return insertQuestion(conn, &opened)
+	})
+	return opened, err
+}
+
+func insertQuestion(conn *sqlite.Conn, q *approval.Question) error {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return fmt.Errorf("question %s cannot be kept: %w", q.ID, err)
+	}
+	return query(conn, "INSERT INTO questions (id, digest, created, expires, opens, body) VALUES (?, ?, ?, ?, 1, ?)", nil,
+		q.ID, q.Digest, q.Created, q.Expires, body)
+}
+
+// exists reports whether the ID is taken. An error is found by the statement that comes next.
+func exists(conn *sqlite.Conn, id string) (found bool) {
+	_ = query(conn, "SELECT 1 FROM questions WHERE id = ?", func(*sqlite.Stmt) error {
+		found = true
+		return nil
+	}, id)
+	return found
+}
+
+const pendingSQL = "answered = 0 AND withdrawn = 0 AND expires > ?"
+
+func pendingOf(conn *sqlite.Conn, digest string, now time.Time) (*approval.Question, error) {
+	list, err := selectQuestions(conn, "SELECT body FROM questions WHERE digest = ? AND "+pendingSQL+" LIMIT 1", digest, now)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// selectQuestions decodes the bodies that a query returns.
+func selectQuestions(conn *sqlite.Conn, sql string, args ...any) ([]approval.Question, error) {
+	list := []approval.Question{}
+	err := query(conn, sql, func(stmt *sqlite.Stmt) error {
+		var q approval.Question
+		if err := json.Unmarshal(columnBytes(stmt, 0), &q); err != nil {
+			return fmt.Errorf("a question in the state file cannot be read: %w", err)
+		}
+		list = append(list, q)
+		return nil
+	}, args...)
+	return list, err
+}
+
+// find returns the question that the ID means.
+func find(conn *sqlite.Conn, typed string) (q approval.Question, err error) {
+	list, err := selectQuestions(conn, "SELECT body FROM questions WHERE id = ?", typed)
+	if err != nil {
+		return q, err
+	}
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	var ids []string
+	err = query(conn, "SELECT id FROM questions ORDER BY id DESC", func(stmt *sqlite.Stmt) error {
+		ids = append(ids, stmt.ColumnText(0))
+		return nil
+	})
+	if err != nil {
+		return q, err
+	}
+	id, err := approval.Resolve(typed, ids)
+	if err != nil {
+		return q, err
+	}
+	if list, err = selectQuestions(conn, "SELECT body FROM questions WHERE id = ?", id); err != nil || len(list) != 1 {
+		return q, errors.Join(err, approval.ErrNotFound)
+	}
+	return list[0], nil
+}
+
+// update writes a question that changed.
+func update(conn *sqlite.Conn, q *approval.Question, scrubbed bool) error {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return fmt.Errorf("question %s cannot be kept: %w", q.ID, err)
+	}
+	var answered time.Time
+	if q.Answer != nil {
+		answered = q.Answer.At
+	}
+	clean := int64(0)
+	if scrubbed {
+		clean = 1
+	}
+	return query(conn, "UPDATE questions SET answered = ?, redeemed = ?, withdrawn = ?, scrubbed = ?, body = ? WHERE id = ?", nil,
+		answered, q.Redeemed, q.Withdrawn, clean, body, q.ID)
+}
+
+// write runs a transaction and wakes those in this process who wait.
+func (s *Questions) write(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
+	err := s.db.store.Write(ctx, fn)
+	if err == nil {
+		s.db.bell.strike()
+	}
+	return err
+}
+
+// Get implements approval.Store.
+func (s *Questions) Get(ctx context.Context, id string) (q approval.Question, err error) {
+	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
+		q, err = find(conn, id)
+		return err
+	})
+	return q, err
+}
+
+// List implements approval.Store.
+func (s *Questions) List(ctx context.Context, pending bool) (list []approval.Question, err error) {
+	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
+		if pending {
+			list, err = selectQuestions(conn, "SELECT body FROM questions WHERE "+pendingSQL+" ORDER BY created DESC, id DESC", time.Now())
+		} else {
+			list, err = selectQuestions(conn, "SELECT body FROM questions ORDER BY created DESC, id DESC")
+		}
+		return err
+	})
+	return list, err
+}
+
+// Answer implements approval.Store.
+func (s *Questions) Answer(ctx context.Context, id string, a approval.Answer) error {
+	return s.write(ctx, func(conn *sqlite.Conn) error {
+		q, err := find(conn, id)
+		if err != nil {
+			return err
+		}
+		if a, err = approval.Admit(&q, a, time.Now()); err != nil {
+			return err
+		}
+		q.Answer = &a
+		return update(conn, &q, false)
+	})
+}
+
+// Wait implements approval.Store. It looks for the answer of another process every 75 ms.
+func (s *Questions) Wait(ctx context.Context, id string) (approval.Question, error) {
+	q, err := s.Get(ctx, id)
+	if err != nil {
+		return q, err
+	}
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for {
+		rung := s.db.bell.heard() // before the look, so that nothing is missed after it
+		pending, err := s.pending(ctx, q.ID)
+		if err != nil {
+			return q, err
+		}
+		if !pending {
+			return s.Get(ctx, q.ID)
+		}
+		select {
+		case <-rung:
+		case <-poll.C:
+		case <-ctx.Done():
+			return q, ctx.Err()
+		}
+	}
+}
+
+// pending looks at a question without reading its body.
+func (s *Questions) pending(ctx context.Context, id string) (pending bool, err error) {
+	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
+		return query(conn, "SELECT 1 FROM questions WHERE id = ? AND "+pendingSQL, func(*sqlite.Stmt) error {
+			pending = true
+			return nil
+		}, id, time.Now())
+	})
+	return pending, err
+}
+
+// Withdraw implements approval.Store.
+func (s *Questions) Withdraw(ctx context.Context, id string) error {
+	return s.write(ctx, func(conn *sqlite.Conn) error {
+		q, err := find(conn, id)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		if q.StateAt(now) != approval.Pending {
+			return nil
+		}
+		opens := int64(0)
+		err = query(conn, "UPDATE questions SET opens = opens - 1 WHERE id = ? RETURNING opens", func(stmt *sqlite.Stmt) error {
+			opens = stmt.ColumnInt64(0)
+			return nil
+		}, q.ID)
+		if err != nil || opens > 0 {
+			return err
+		}
+		q.Withdrawn = now
+		q = s.scrub.Scrub(q)
+		return update(conn, &q, true)
+	})
+}
+
+// Redeem implements approval.Store.
+func (s *Questions) Redeem(ctx context.Context, digest, id string) (taken approval.Question, ok bool, err error) {
+	err = s.write(ctx, func(conn *sqlite.Conn) error {
+		list, err := selectQuestions(conn,
+			"SELECT body FROM questions WHERE digest = ? AND answered > 0 AND redeemed = 0 ORDER BY answered DESC", digest)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		for _, q := range list {
+			if !approval.Redeemable(&q, digest, id, s.late, now) {
+				continue
+			}
+			q.Redeemed = now
+			kept := s.scrub.Scrub(q)
+			taken, ok = q, true
+			return update(conn, &kept, true)
+		}
+		return nil
+	})
+	if err != nil {
+		return approval.Question{}, false, err
+	}
+	return taken, ok, nil
+}
