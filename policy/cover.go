@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
 )
@@ -67,7 +68,7 @@ func proposal(e *tongs.Effect) (c Cover, ok bool) {
 	switch {
 	case e.Unknown:
 		c.Pattern = UnknownPattern
-	case opaque(e):
+	case opaque(e) || e.Kind.OnPath() && !utf8.ValidString(e.Path.Rel):
 		return c, false
 	case e.Kind.OnPath():
 		c.Pattern = escapeGlob(e.Path.String())
@@ -217,6 +218,8 @@ func (c Cover) Validate() error {
 		return nil
 	case c.Pattern == "":
 		return fmt.Errorf("it names nothing to %s", c.Kind)
+	case !utf8.ValidString(c.Pattern) || !utf8.ValidString(string(c.Version)):
+		return errors.New("it is not valid UTF-8, so that it could not be told from another one")
 	}
 	if err := checkPattern(c.Kind, c.Pattern); err != nil {
 		return err

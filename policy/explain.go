@@ -7,13 +7,19 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
+// What stands before the text of a rule that decided, and of one that might have.
+const (
+	ruleWord  = "rule: "
+	maybeWord = "may meet rule: "
+)
+
 // words names what decided, in a few words.
 func (f finding) words(in *Input, e *tongs.Effect) string {
 	switch f.cause {
 	case byRule:
-		return "rule: " + f.rule.String()
+		return ruleWord + f.rule.String()
 	case byMaybe:
-		return "may meet rule: " + f.rule.String()
+		return maybeWord + f.rule.String()
 	case byMark:
 		return "must ask: " + why(e)
 	case byKind:
@@ -35,14 +41,14 @@ func (f finding) words(in *Input, e *tongs.Effect) string {
 	}
 }
 
-// sentence says why, in one sentence for a person.
-func (f finding) sentence(in *Input, e *tongs.Effect) string {
+// sentence says why, in one sentence for a person. by is what words returned.
+func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 	what := e.String()
 	switch f.cause {
 	case byRule:
-		return f.byRule(what)
+		return f.byRule(strings.TrimPrefix(by, ruleWord), what)
 	case byMaybe:
-		return fmt.Sprintf("It cannot be told whether %q is something that the rule %s blocks.", what, f.rule)
+		return fmt.Sprintf("It cannot be told whether %q is something that the rule %s blocks.", what, strings.TrimPrefix(by, maybeWord))
 	case byMark:
 		return fmt.Sprintf("%q must be asked for each time: %s.", what, why(e))
 	case byKind:
@@ -64,7 +70,7 @@ func (f finding) sentence(in *Input, e *tongs.Effect) string {
 	}
 }
 
-func (f finding) byRule(what string) string {
+func (f finding) byRule(rule, what string) string {
 	verb, each := "asks for", ""
 	switch f.decision {
 	case tongs.PreApproved:
@@ -75,7 +81,7 @@ func (f finding) byRule(what string) string {
 	if f.step == StepMustAsk {
 		each = ", in every mode and each time"
 	}
-	return fmt.Sprintf("The rule %s %s %q%s.", f.rule, verb, what, each)
+	return fmt.Sprintf("The rule %s %s %q%s.", rule, verb, what, each)
 }
 
 func (f finding) byMode() string {

@@ -117,7 +117,7 @@ func Decide(in Input) Verdict {
 	if v.Decision == tongs.Ask && j.remember(&v) && j.granted(&v) {
 		return v
 	}
-	v.Reason = lead.sentence(&in, &in.Effects[at])
+	v.Reason = lead.sentence(&in, &in.Effects[at], v.By)
 	return v
 }
 
