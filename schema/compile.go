@@ -17,6 +17,8 @@ type compiled struct {
 	root *jsonschema.Schema
 	// at finds a schema by its location.
 	at map[string]*jsonschema.Schema
+	// branching means that values are held against alternatives, which multiply when they nest.
+	branching bool
 	// open means that some object has properties and allows others.
 	open bool
 	// defaults means that some property has a default; risky that adding one could make a valid value invalid.
@@ -96,6 +98,8 @@ func (c *compiled) index(s *jsonschema.Schema) {
 	c.risky = c.risky || s.Not != nil || s.If != nil || s.AnyOf != nil || s.OneOf != nil || s.MaxProperties != nil ||
 		s.DependentRequired != nil || s.DependentSchemas != nil || s.Dependencies != nil || s.PropertyNames != nil ||
 		s.UnevaluatedProperties != nil || s.UniqueItems || s.Const != nil || s.Contains != nil
+	c.branching = c.branching || s.AnyOf != nil || s.OneOf != nil || s.Not != nil || s.If != nil ||
+		s.Contains != nil || s.DependentSchemas != nil || len(s.AllOf) > 1
 	c.open = c.open || len(s.Properties) > 0 && s.AdditionalProperties != false
 	for child := range children(s) {
 		c.index(child)
@@ -151,7 +155,7 @@ func (c *compiled) tune(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) 
 		if property.Default == nil {
 			continue
 		}
-		if property.Validate(*property.Default) != nil {
+		if work := maxWork; !c.valid(property, *property.Default, &work) {
 			property.Default = nil
 			continue
 		}

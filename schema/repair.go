@@ -18,8 +18,10 @@ const maxVisits = 20_000
 
 // repairer mends what a value has wrong. Values are never changed in place, so that an attempt can be dropped.
 type repairer struct {
+	c       *compiled
 	aliases map[string]string
-	budget  int
+	// budget is how many values may still be visited, work what may still be spent on validation.
+	budget, work int
 	// notes says what was repaired.
 	notes []string
 	// given maps the path of a property to the name it was given by.
@@ -28,6 +30,19 @@ type repairer struct {
 	conflicts map[string]string
 	// keep is the path of a string that must stay one, since some alternative allows strings.
 	keep *string
+}
+
+func newRepairer(c *compiled, spec *tongs.Spec) *repairer {
+	return &repairer{c: c, aliases: spec.ArgAliases, budget: maxVisits, work: maxWork}
+}
+
+func (r *repairer) valid(targets []target, v any) bool {
+	for _, s := range targets {
+		if !r.c.valid(s, v, &r.work) {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *repairer) note(at, format string, args ...any) {
@@ -72,7 +87,7 @@ func unwrap(spec *tongs.Spec, c *compiled, object map[string]any) (fixed any, no
 	}
 	name := sortedKeys(object)[0]
 	all := views([]target{c.root})
-	r := &repairer{aliases: spec.ArgAliases, budget: maxVisits}
+	r := newRepairer(c, spec)
 	if _, means := r.meaning(properties(all), name, ""); means || known(all, name) ||
 		!slices.Contains(wrappers, nearest.Fold(name)) {
 		return nil, nil, false
@@ -83,7 +98,7 @@ func unwrap(spec *tongs.Spec, c *compiled, object map[string]any) (fixed any, no
 		return nil, nil, false
 	}
 	fixed = r.fix([]target{c.root}, inner, "", 0)
-	return fixed, r.notes, c.root.Validate(fixed) == nil
+	return fixed, r.notes, r.valid([]target{c.root}, fixed)
 }
 
 // fix returns v, repaired where that is unambiguous, or as it is.
@@ -108,7 +123,7 @@ func (r *repairer) fix(targets []target, v any, at string, depth int) any {
 	if branches, ok := union(all); ok {
 		return r.fixUnion(targets, all, branches, v, at, depth)
 	}
-	if contained(v) && allows(all, kindOfValue(v), 0) || valid(targets, v) {
+	if contained(v) && allows(all, kindOfValue(v), 0) || r.valid(targets, v) {
 		return v
 	}
 	return r.convert(targets, all, v, at, depth)
@@ -137,7 +152,7 @@ func union(all []target) (branches []target, any bool) {
 
 // fixUnion repairs a value that is to match alternatives, if exactly one of them can be met.
 func (r *repairer) fixUnion(targets, all, branches []target, v any, at string, depth int) any {
-	if valid(targets, v) {
+	if r.valid(targets, v) {
 		return v
 	}
 	before := *r
@@ -153,8 +168,8 @@ func (r *repairer) fixUnion(targets, all, branches []target, v any, at string, d
 		try.notes = slices.Clip(try.notes)
 		try.given, try.conflicts = maps.Clone(try.given), maps.Clone(try.conflicts)
 		fixed := try.fix([]target{branch}, v, at, depth+1)
-		r.budget = try.budget
-		if valid(targets, fixed) {
+		r.budget, r.work = try.budget, try.work
+		if r.valid(targets, fixed) {
 			matches++
 			found, after = fixed, try
 		}
@@ -162,6 +177,7 @@ func (r *repairer) fixUnion(targets, all, branches []target, v any, at string, d
 	if matches != 1 || r.budget < 0 {
 		return v
 	}
+	after.budget, after.work = r.budget, r.work
 	*r = after
 	return found
 }
@@ -193,7 +209,7 @@ func (r *repairer) fixObject(all []target, object map[string]any, at string, dep
 		}
 	}
 	for _, name := range sortedKeys(declared) {
-		if v, present := out[name]; present && v == nil && !required(all, name) && !valid(declared[name], nil) {
+		if v, present := out[name]; present && v == nil && !required(all, name) && !r.valid(declared[name], nil) {
 			delete(out, name)
 			r.note(join(at, name), "null was taken as absent")
 		}
@@ -285,11 +301,11 @@ func (r *repairer) convert(targets, all []target, v any, at string, depth int) a
 		next.notes = slices.Clip(next.notes)
 		next.given, next.conflicts = maps.Clone(next.given), maps.Clone(next.conflicts)
 		next.note(at, "%s was read as %s", show(v), show(value))
-		if contained(value) && isText {
+		if contained(value) {
 			value = next.fix(targets, value, at, depth+1)
 		}
-		r.budget = next.budget
-		if valid(targets, value) {
+		r.budget, r.work = next.budget, next.work
+		if r.valid(targets, value) {
 			found = append(found, candidate{value, next})
 		}
 	}
@@ -298,14 +314,16 @@ func (r *repairer) convert(targets, all []target, v any, at string, depth int) a
 		looksLikeJSON = r.readText(all, text, try)
 	}
 	if !looksLikeJSON && !isArray(v) && allows(all, kindOf("array"), 0) {
-		if items := itemTargets(all, 0); len(items) > 0 && valid(items, v) {
+		if items := itemTargets(all, 0); len(items) > 0 && r.valid(items, v) {
 			try([]any{v})
 		}
 	}
 	if len(found) != 1 || r.budget < 0 {
 		return v
 	}
+	budget, work := r.budget, r.work
 	*r = found[0].after
+	r.budget, r.work = budget, work
 	return found[0].value
 }
 
@@ -350,7 +368,7 @@ func (r *repairer) fixCase(targets, all []target, text, at string) any {
 			}
 		}
 	}
-	if len(found) != 1 || !valid(targets, found[0]) {
+	if len(found) != 1 || !r.valid(targets, found[0]) {
 		return text
 	}
 	r.note(at, "%s was read as %s", quote(text), quote(found[0]))

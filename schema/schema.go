@@ -65,7 +65,8 @@ func (v *Validator) Check(spec *tongs.Spec, args json.RawMessage) (Checked, erro
 		return Checked{}, invalid(spec, "%w; give one JSON object", err)
 	}
 	object, ok := doc.value.(map[string]any)
-	if ok && !doc.odd && !c.open && c.root.Validate(object) == nil {
+	work := maxWork
+	if ok && !doc.odd && !c.open && c.valid(c.root, object, &work) {
 		return Checked{Args: complete(c, object, args)}, nil
 	}
 	return v.mend(spec, c, doc.value, args)
@@ -73,14 +74,15 @@ func (v *Validator) Check(spec *tongs.Spec, args json.RawMessage) (Checked, erro
 
 // mend repairs arguments that are not valid as they stand, or that may hold an integer written with a fraction.
 func (v *Validator) mend(spec *tongs.Spec, c *compiled, value any, args json.RawMessage) (Checked, error) {
-	r := &repairer{aliases: spec.ArgAliases, budget: maxVisits}
+	r := newRepairer(c, spec)
 	object, ok := r.object(value)
 	if !ok {
 		return Checked{}, invalid(spec, "they are %s, not a JSON object; give an object with %s", show(value),
 			describeProperties(c.root))
 	}
 	fixed := r.fix([]target{c.root}, object, "", 0)
-	err := c.root.Validate(fixed)
+	work := maxWork
+	err := c.validate(c.root, fixed, &work)
 	if err != nil {
 		if inner, notes, ok := unwrap(spec, c, object); ok {
 			fixed, r.notes, err = inner, append(r.notes[:0:0], notes...), nil
@@ -109,7 +111,7 @@ func complete(c *compiled, value any, args json.RawMessage) json.RawMessage {
 		return args
 	}
 	full, changed := fill([]target{c.root}, value, 0)
-	if !changed || c.risky && c.root.Validate(full) != nil {
+	if work := maxWork; !changed || c.risky && !c.valid(c.root, full, &work) {
 		return args
 	}
 	return appendJSON(make([]byte, 0, len(args)+64), full)
@@ -129,7 +131,8 @@ func (v *Validator) CheckOutput(spec *tongs.Spec, value json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("value of %s: %w", spec.Name, err)
 	}
-	mismatch := c.root.Validate(doc.value)
+	work := maxWork
+	mismatch := c.validate(c.root, doc.value, &work)
 	if mismatch == nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"math/big"
 	"slices"
@@ -33,13 +34,54 @@ func views(targets []target) []target {
 	return all
 }
 
-func valid(targets []target, v any) bool {
-	for _, s := range targets {
-		if s.Validate(v) != nil {
-			return false
+// maxWork bounds how many pairs of a schema and a value one check may look at. Only alternatives that nest in
+// alternatives come near it.
+const maxWork = 1_000_000
+
+var errTooMuchWork = errors.New("they nest too deep for the alternatives of the schema")
+
+// validate holds a value against a schema, if the work that is left is enough.
+func (c *compiled) validate(s target, v any, work *int) error {
+	if c.branching {
+		if spend(s, v, work); *work < 0 {
+			return errTooMuchWork
 		}
 	}
-	return true
+	return s.Validate(v)
+}
+
+func (c *compiled) valid(s target, v any, work *int) bool { return c.validate(s, v, work) == nil }
+
+// spend takes from work what validating v costs: one for each schema that it or a part of it is held against. It stops
+// when nothing is left.
+func spend(s target, v any, work *int) {
+	*work--
+	if s == nil || *work < 0 || s.Types != nil && !s.Types.IsEmpty() && !isKind(v, *s.Types) {
+		return
+	}
+	for _, part := range slices.Concat([]target{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf) {
+		if part != nil {
+			spend(part, v, work)
+		}
+	}
+	all := []target{s}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, dependent := range s.DependentSchemas {
+			spend(dependent, v, work)
+		}
+		for name, value := range v {
+			for _, property := range append(propertyTargets(all, name), s.UnevaluatedProperties) {
+				spend(property, value, work)
+			}
+		}
+	case []any:
+		for i, item := range v {
+			for _, part := range append(itemTargets(all, i), s.Contains, s.UnevaluatedItems) {
+				spend(part, item, work)
+			}
+		}
+	}
 }
 
 // jsonType is a set of JSON types.
@@ -101,10 +143,10 @@ func allows(all []target, k jsonType, depth int) bool {
 	return true
 }
 
-// isKind reports whether a value of an enum has the type; a number may stand for an integer.
+// isKind reports whether a value has one of the types; a number may stand for an integer.
 func isKind(v any, k jsonType) bool {
 	have := kindOfValue(v)
-	return have&k != 0 || have == kindOf("number") && k == kindOf("integer")
+	return have&k != 0 || have == kindOf("number") && k&kindOf("integer") != 0
 }
 
 // properties returns the declared properties of an object, with the schemas of each.
