@@ -36,7 +36,7 @@ const (
 func (o DeleteOutput) Present(r *tongs.Result) {
 	r.Title, r.Content = o.path, fmt.Sprintf("Deleted %s.", showName(o.path))
 	if o.Count > 1 {
-		r.Content = fmt.Sprintf("Deleted %s: %d files and directories.", showName(o.path), o.Count)
+		r.Content = fmt.Sprintf("Deleted %s with what was in it, %d entries in all.", showName(o.path), o.Count)
 	}
 }
 

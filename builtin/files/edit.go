@@ -149,7 +149,7 @@ func (t *tools) lookEdit(ctx context.Context, v tongs.FileView, state tongs.Stat
 // create makes a new file of an edit whose old text is empty.
 func (e *editing) create(in EditInput) error {
 	if e.edits[0].old != "" {
-		return tongs.Errorf(tongs.CodeFileNotFound, "%s does not exist; write_file creates it", e.path)
+		return tongs.Errorf(tongs.CodeFileNotFound, "%s does not exist", e.path)
 	}
 	e.created = true
 	e.outcome = outcome{text: *in.NewString, replacements: 1, how: []string{byText}}
@@ -201,6 +201,9 @@ func (t *tools) planEdit(ctx context.Context, v *tongs.View, in EditInput) (*ton
 	if _, content := errors.AsType[errContent](err); content {
 		// The call will fail, and by reading only: its error tells of the content, so reading is what must be decided.
 		return readPlan(e.path, fmt.Sprintf("Read %s: the edit does not fit it", e.path)), nil
+	}
+	if e != nil && tongs.CodeOf(err) == tongs.CodeFileNotFound {
+		return planRead(v.Files, e.path, fmt.Sprintf("Look for %s, which does not exist", e.path)), nil
 	}
 	if err != nil {
 		return nil, err

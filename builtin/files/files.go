@@ -7,6 +7,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,46 +112,72 @@ const (
 	maxNearSeen = 2000
 )
 
-// withNear adds the names that are like p's, in its directory, to a FILE_NOT_FOUND.
+// planRead is the plan of a call that only reads p. Where p does not exist the call looks for names like it, in the
+// nearest directory that does.
+func planRead(v tongs.FileView, p tongs.Path, message string) *tongs.Plan {
+	plan := readPlan(p, message)
+	if _, err := v.Stat(p); tongs.CodeOf(err) == tongs.CodeFileNotFound {
+		dir, _ := nearest(v, p)
+		plan.Effects = append(plan.Effects, tongs.Effect{Kind: tongs.EffectRead, Path: dir})
+	}
+	return plan
+}
+
+// nearest returns the directory above p that exists, and what is missing in it.
+func nearest(v tongs.FileView, p tongs.Path) (dir tongs.Path, missing string) {
+	for {
+		dir, missing = p.Dir(), path.Base(p.Rel)
+		if _, err := v.Stat(dir); err == nil || dir == p {
+			return dir, missing
+		}
+		p = dir
+	}
+}
+
+// withNear adds the names that are like what is missing to a FILE_NOT_FOUND about p.
 func withNear(ctx context.Context, v tongs.FileView, p tongs.Path, err error) error {
 	if tongs.CodeOf(err) != tongs.CodeFileNotFound {
 		return err
 	}
+	dir, missing := nearest(v, p)
+	e := tongs.Errorf(tongs.CodeFileNotFound, "%s does not exist", p)
+	if gone := dir.Join(missing); gone != p {
+		e.Message += fmt.Sprintf(": there is no %s", gone)
+	}
+	names := nearNames(ctx, v, dir, missing)
+	if len(names) == 0 {
+		e.Message += "; list_directory shows what there is"
+		return e
+	}
+	e.Message += fmt.Sprintf("; did you mean %s?", strings.Join(names, ", "))
+	return e.With("nearest", names)
+}
+
+// nearNames returns the entries of a directory that are spelled most like name. It is a courtesy: what cannot be read
+// suggests nothing.
+func nearNames(ctx context.Context, v tongs.FileView, dir tongs.Path, name string) (names []string) {
 	type near struct {
 		name string
 		far  int
 	}
 	var found []near
-	want, seen := strings.ToLower(path.Base(p.Rel)), 0
-	for info, rerr := range v.ReadDir(p.Dir()) {
-		if seen++; rerr != nil || seen > maxNearSeen || ctx.Err() != nil {
+	want, seen := strings.ToLower(name), 0
+	for info, err := range v.ReadDir(dir) {
+		if seen++; err != nil || seen > maxNearSeen || ctx.Err() != nil {
 			break
 		}
-		name := path.Base(info.Path.Rel)
-		if far := distance(want, strings.ToLower(name), len(want)/3+1); far >= 0 {
-			found = append(found, near{p.Dir().Join(name).String(), far})
+		base := strings.ToLower(path.Base(info.Path.Rel))
+		if far := distance(want, base, len(want)/3+1); far >= 0 {
+			found = append(found, near{info.Path.String(), far})
 		}
 	}
 	slices.SortFunc(found, func(a, b near) int {
-		return cmpOr(a.far-b.far, strings.Compare(a.name, b.name))
+		return cmp.Or(a.far-b.far, strings.Compare(a.name, b.name))
 	})
-	names := []string{}
 	for _, n := range found[:min(len(found), maxNear)] {
 		names = append(names, n.name)
 	}
-	e := tongs.Errorf(tongs.CodeFileNotFound, "%s does not exist; list_directory shows what does", p)
-	if len(names) > 0 {
-		e.Message = fmt.Sprintf("%s does not exist; did you mean %s?", p, strings.Join(names, ", "))
-		e = e.With("nearest", names)
-	}
-	return e
-}
-
-func cmpOr(a, b int) int {
-	if a != 0 {
-		return a
-	}
-	return b
+	return names
 }
 
 // distance is the number of letters to change, add or take away to make b of a, -1 where it is more than limit.

@@ -86,7 +86,7 @@ func (t *tools) infoTool() (tongs.Tool, error) {
 			if err != nil {
 				return nil, err
 			}
-			return readPlan(p, "Describe "+p.String()), nil
+			return planRead(v.Files, p, "Describe "+p.String()), nil
 		},
 		Run: t.info,
 	})

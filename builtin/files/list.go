@@ -60,7 +60,7 @@ func (t *tools) listTool() (tongs.Tool, error) {
 			if err != nil {
 				return nil, err
 			}
-			return readPlan(p, "List "+p.String()), nil
+			return planRead(v.Files, p, "List "+p.String()), nil
 		},
 		Run: t.list,
 	})
@@ -161,18 +161,21 @@ func (l *listing) directory(ctx context.Context, dir string) (kept []Entry, subd
 			return nil, nil, ctx.Err()
 		}
 		name := path.Base(info.Path.Rel)
-		if strings.HasPrefix(name, ".") && !l.in.IncludeHidden {
+		if strings.HasPrefix(name, ".") && name != "." && !l.in.IncludeHidden {
 			l.hidden++
 			continue
 		}
 		l.walked++
-		if info.Type == tongs.FileDirectory && len(subdirs) < maxQueued {
-			subdirs = append(subdirs, path.Join(dir, name))
+		name = path.Join(dir, name)
+		if info.Path.Root != l.root.Root {
+			name = info.Path.String() // another root is mounted here: it is listed by its own name, and not entered
+		} else if info.Type == tongs.FileDirectory && len(subdirs) < maxQueued {
+			subdirs = append(subdirs, name)
 		}
 		if room == 0 {
 			continue
 		}
-		e := Entry{Name: path.Join(dir, name), Type: info.Type, Size: info.Size, Modified: info.Modified.UTC(), Target: info.Target}
+		e := Entry{Name: name, Type: info.Type, Size: info.Size, Modified: info.Modified.UTC(), Target: info.Target}
 		switch {
 		case len(best) < room:
 			heap.Push(&best, e)

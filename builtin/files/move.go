@@ -101,6 +101,8 @@ func (m moving) overwrites(in MoveInput) error {
 	case m.to.Type == tongs.FileDirectory:
 		return tongs.Errorf(tongs.CodeAlreadyExists, "%s is a directory; to move into it give the full new path, such as %s",
 			to, to.Join(path.Base(from.Rel)))
+	case m.to.Type == tongs.FileSymlink:
+		return tongs.Errorf(tongs.CodeAlreadyExists, "%s is a link; delete it first, or name what it leads to (%s)", to, m.to.Target)
 	case m.from.Type == tongs.FileDirectory:
 		return tongs.Errorf(tongs.CodeAlreadyExists, "%s is a %s, which a directory cannot replace; delete it first", to, typeName(m.to.Type))
 	case !in.Overwrite:

@@ -60,7 +60,7 @@ func (t *tools) readTool() (tongs.Tool, error) {
 			if err != nil {
 				return nil, err
 			}
-			return readPlan(p, "Read "+p.String()), nil
+			return planRead(v.Files, p, "Read "+p.String()), nil
 		},
 		Run: t.read,
 	})
@@ -80,14 +80,15 @@ func (t *tools) read(ctx context.Context, env *tongs.Env, in ReadInput) (out Rea
 	}
 	defer f.Close()
 	r := &reading{opt: t.opt, file: f, info: f.Info(), path: p, in: in}
-	if r.version, err = f.Version(); err != nil {
+	rec, err := look(f)
+	if err != nil {
 		return out, err
 	}
 	r.out = ReadOutput{Path: p.String(), Size: r.info.Size, Modified: r.info.Modified.UTC()}
 	if err := r.run(ctx); err != nil {
 		return ReadOutput{}, fault(err)
 	}
-	rec := seen{Version: r.version, Size: r.info.Size, Modified: r.info.Modified, Hash: r.hash}
+	rec.Hash = r.hash
 	if err := remember(ctx, env.State, p, rec); err != nil {
 		return ReadOutput{}, err
 	}
@@ -96,12 +97,11 @@ func (t *tools) read(ctx context.Context, env *tongs.Env, in ReadInput) (out Rea
 
 // reading is one read of a file.
 type reading struct {
-	opt     Options
-	file    tongs.File
-	info    tongs.FileInfo
-	path    tongs.Path
-	in      ReadInput
-	version tongs.Version
+	opt  Options
+	file tongs.File
+	info tongs.FileInfo
+	path tongs.Path
+	in   ReadInput
 
 	format  text.Format
 	head    []byte

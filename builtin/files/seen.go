@@ -11,9 +11,17 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
-// maxHashed is the size up to which the content of a seen file is remembered, by its hash, so that a file that was
-// rewritten with the same content is not stale.
-const maxHashed = 8 << 20
+const (
+	// maxHashed is the size up to which the content of a seen file is remembered, by its hash, so that a file that was
+	// rewritten with the same content is not stale.
+	maxHashed = 8 << 20
+	// maxVersioned is the size up to which its version is: of a large file that changed just now, that takes reading
+	// all of it. Above, size and time must do.
+	maxVersioned = 32 << 20
+)
+
+// bySize stands for the version of a file that is too large to have one taken.
+const bySize tongs.Version = "size and time"
 
 // seen is what a session remembers of a file that it read or wrote. An empty Version is none.
 type seen struct {
@@ -24,6 +32,16 @@ type seen struct {
 }
 
 func seenKey(p tongs.Path) string { return "files:seen:" + p.String() }
+
+// look returns what there is to remember of an open file.
+func look(f tongs.File) (rec seen, err error) {
+	info := f.Info()
+	rec = seen{Version: bySize, Size: info.Size, Modified: info.Modified}
+	if info.Size <= maxVersioned {
+		rec.Version, err = f.Version()
+	}
+	return rec, err
+}
 
 func hashOf(data []byte) string {
 	if len(data) > maxHashed {
@@ -41,7 +59,10 @@ func checkSeen(ctx context.Context, state tongs.StateView, v tongs.FileView, inf
 	if err != nil {
 		return fmt.Errorf("what the session saw of %s could not be loaded: %w", info.Path, err)
 	}
-	if !known || rec.Version == "" || rec.Version == current {
+	switch {
+	case !known || rec.Version == "" || rec.Version == current:
+		return nil
+	case rec.Version == bySize && rec.Size == info.Size && rec.Modified.Equal(info.Modified):
 		return nil
 	}
 	if rec.Hash != "" && info.Size == rec.Size {

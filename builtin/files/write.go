@@ -189,7 +189,6 @@ func (t *tools) planWrite(ctx context.Context, v *tongs.View, in WriteInput) (*t
 	if w.exists() {
 		plan.Default = decision(tongs.Ask)
 		plan.Message = fmt.Sprintf("Overwrite %s (%s) with %s", w.path, size(w.info.Size), size(int64(len(w.data))))
-		plan.Effects = append([]tongs.Effect{{Kind: tongs.EffectRead, Path: w.path}}, plan.Effects...)
 	}
 	return plan, nil
 }
