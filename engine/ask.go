@@ -51,12 +51,8 @@ func (w *walk) unanswered(effects []tongs.Effect) []tongs.Effect {
 	if w.verdict.Decision == tongs.PreApproved {
 		return nil
 	}
-	var open []tongs.Effect
-	for i, e := range effects {
-		if w.verdict.Effects[i].Decision != tongs.PreApproved && !slices.ContainsFunc(w.approved, e.Same) {
-			open = append(open, e)
-		}
-	}
+	open := w.verdict.Asked(effects)
+	open = slices.DeleteFunc(open, func(e tongs.Effect) bool { return slices.ContainsFunc(w.approved, e.Same) })
 	return open
 }
 
@@ -107,8 +103,8 @@ func (w *walk) newQuestion(effects, open []tongs.Effect) approval.Question {
 		}
 	}
 	q.Digest = approval.Digest(approval.Subject{
-		Tool: w.spec.Name, Source: w.spec.Source, Args: w.call.Args, Effects: effects, Roots: w.roots(), Agents: w.call.Agents,
-		Rerun: w.sent,
+		Tool: w.spec.Name, Source: w.spec.Source, Args: w.call.Args, Effects: effects, Roots: w.roots(),
+		Dir: w.dir.String(), Agents: w.call.Agents, Rerun: w.sent,
 	})
 	return q
 }

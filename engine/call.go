@@ -20,21 +20,21 @@ func (e *Engine) run(ctx context.Context, c *caller, call *tongs.Call) (res *ton
 	defer func() { res = w.close(ctx, res, recover()) }()
 
 	if err := w.lookup(ctx); err != nil {
-		return tongs.Failure(err)
+		return failure(ctx, err)
 	}
 	for needs := 0; ; {
 		if err := w.validate(); err != nil {
-			return tongs.Failure(err)
+			return failure(ctx, err)
 		}
 		if err := w.makePlan(ctx); err != nil {
-			return tongs.Failure(err)
+			return failure(ctx, err)
 		}
 		if err := w.decide(ctx, w.effects); err != nil {
-			return tongs.Failure(err)
+			return failure(ctx, err)
 		}
 		edited, err := w.ask(ctx, w.effects)
 		if err != nil {
-			return tongs.Failure(err)
+			return failure(ctx, err)
 		}
 		if edited { // a person approved other arguments: they walk like any others
 			continue
@@ -45,10 +45,18 @@ func (e *Engine) run(ctx context.Context, c *caller, call *tongs.Call) (res *ton
 			return w.fit(result, err)
 		}
 		if needs++; needs > maxNeeds {
-			return tongs.Failure(needError(need))
+			return failure(ctx, needError(need))
 		}
 		w.add(need) // the only way back
 	}
+}
+
+// failure is the result of a call that a stage stopped. Where the caller gave up, that is why.
+func failure(ctx context.Context, err error) *tongs.Result {
+	if ctx.Err() != nil && tongs.CodeOf(err) == tongs.CodeInternal {
+		err = ended(ctx, 0)
+	}
+	return tongs.Failure(err)
 }
 
 // needError is what a call ends with that met something undecided once too often.

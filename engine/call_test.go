@@ -200,11 +200,7 @@ func TestUpdatesEndWithTheCall(t *testing.T) {
 	if len(got) != 2 || got[0].Title != "working" || got[1].Text != "some output" || got[1].Stream != "stdout" {
 		t.Errorf("updates %+v", got)
 	}
-	if _, err := env.Files.Resolve("x"); err != nil {
-		t.Errorf("resolving is harmless: %v", err)
-	}
-	var need *tongs.Need
-	if err := put(t.Context(), env, "late", "x"); !errors.As(err, &need) {
+	if err := put(t.Context(), env, "late", "x"); tongs.CodeOf(err) != tongs.CodeCancelled {
 		t.Errorf("a dead Env wrote a file: %v", err)
 	}
 	if err := env.State.Save(t.Context(), "k", 1); err == nil {
@@ -276,6 +272,7 @@ func TestCancellation(t *testing.T) {
 					t.Errorf("%s", res.Content)
 				}
 				must(t, eng.Call(ctx, &tongs.Call{Tool: "echo", Args: []byte(`{"text":"hi"}`)}), tongs.CodeCancelled)
+				time.Sleep(2 * time.Hour) // until the tools that do not listen are gone
 			})
 		})
 	}

@@ -32,6 +32,9 @@ type Options struct {
 	Mode  tongs.Mode
 	// Granted are the permissions that tools can have here; zero means all.
 	Granted tongs.Permissions
+	// Reviewed reports whether a person approved the code of a tool that is not built in, at its digest; only then
+	// does the tool's own word count in its favour. Nil means that nobody did.
+	Reviewed func(tongs.Source) bool
 	// Approval asks people. Nil means that there is nobody: what would be asked is refused.
 	Approval *approval.Desk
 	// Grants remembers approvals, Audit the calls, State what tools know of a session. Nil keeps them in memory.
@@ -70,6 +73,9 @@ func New(opt Options) (*Engine, error) {
 	}
 	if opt.Rules == nil {
 		opt.Rules = func() []tongs.Rule { return nil }
+	}
+	if opt.Reviewed == nil {
+		opt.Reviewed = func(tongs.Source) bool { return false }
 	}
 	if opt.Granted == 0 {
 		opt.Granted = tongs.AllPermissions
@@ -157,7 +163,9 @@ type caller struct {
 	engine *Engine
 	scopes []tongs.Scope
 	parent *tongs.Call
-	depth  int
+	// inherited is how many of the scopes are the parent's, whose agents are in its chain already.
+	inherited int
+	depth     int
 }
 
 func (c *caller) Call(ctx context.Context, call *tongs.Call) *tongs.Result {
@@ -179,7 +187,7 @@ func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanat
 		return nil, err
 	}
 	return &tongs.Explanation{
-		Tool: w.spec.Name, Via: w.via, Args: w.call.Args, Repaired: w.repaired, Effects: w.effects,
+		Tool: w.spec.Name, Via: w.viaName(), Args: w.call.Args, Repaired: w.repaired, Effects: w.effects,
 		Decision: w.verdict.Decision, Rule: w.verdict.By, Reason: w.verdict.Reason,
 		Message: w.message(w.effects), Kind: w.kind(w.effects),
 	}, nil
@@ -206,7 +214,7 @@ func (c *caller) adopt(call *tongs.Call) *tongs.Call {
 		}
 	}
 	own.Agents = slices.Clone(agents)
-	for _, scope := range c.scopes {
+	for _, scope := range c.scopes[c.inherited:] {
 		if scope.Agent != "" {
 			own.Agents = append(own.Agents, scope.Agent)
 		}

@@ -26,10 +26,13 @@ func (w *walk) files() tongs.FileView {
 
 // env is what the tool may reach while it runs.
 func (w *walk) env(g *grant) *tongs.Env {
+	inner := &caller{
+		engine: w.engine, scopes: w.caller.scopes, inherited: len(w.caller.scopes), parent: w.call, depth: w.caller.depth + 1,
+	}
 	env := &tongs.Env{
 		Granted: w.permissions(), Files: noFiles{}, State: liveState{w.engine.opt.State(w.call.Session), g}, Dir: w.dir,
 		Commands: w.engine.opt.Commands(g), HTTP: w.engine.opt.HTTP(g),
-		Caller: &liveCaller{&caller{engine: w.engine, scopes: w.caller.scopes, parent: w.call, depth: w.caller.depth + 1}, g},
+		Caller: &liveCaller{inner, g},
 		Output: g.output, Update: w.sink.update,
 	}
 	if w.engine.opt.Workspace != nil {
@@ -142,9 +145,11 @@ func (g *grant) output(name string) tongs.Stream {
 		if w.streams == nil {
 			w.streams = map[string]*output.Stream{}
 		}
-		w.streams[name] = w.engine.opt.Output.Stream(w.call.ID, name, func(text string) {
-			w.sink.update(tongs.Update{Stream: name, Text: text})
-		})
+		var onChunk func(string)
+		if w.call.Sink != nil {
+			onChunk = func(text string) { w.sink.update(tongs.Update{Stream: name, Text: text}) }
+		}
+		w.streams[name] = w.engine.opt.Output.Stream(w.call.ID, name, onChunk)
 	}
 	return w.streams[name]
 }

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -82,11 +82,7 @@ func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
 		res = &tongs.Result{}
 	}
 	if err != nil {
-		failed := tongs.Failure(err)
-		if res.Content == "" {
-			res.Content = failed.Content
-		}
-		res.Error = failed.Error
+		res.Error = tongs.Failure(err).Error
 	}
 	if res.Error == nil && len(res.Value) > 0 {
 		if err := w.engine.validator.CheckOutput(w.spec, res.Value); err != nil {
@@ -113,17 +109,18 @@ func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
 	return res
 }
 
-// streamed is the content of a result that left it to the streams.
-func (w *walk) streamed(failure *tongs.Error) (content string) {
+// streamed is the content of a result that left it to the streams, and to its error.
+func (w *walk) streamed(failure *tongs.Error) string {
+	var parts []string
+	if failure != nil {
+		parts = append(parts, failure.Error())
+	}
 	for _, name := range []string{"stdout", "stderr"} {
 		if s := w.streams[name]; s != nil && s.Size() > 0 {
-			content += s.Excerpt()
+			parts = append(parts, s.Excerpt())
 		}
 	}
-	if failure != nil {
-		content = fmt.Sprintf("%s\n%s", failure.Error(), content)
-	}
-	return content
+	return strings.Join(parts, "\n")
 }
 
 // timer is a time-out that can be held while a person is asked.

@@ -27,14 +27,16 @@ type walk struct {
 	entry registry.Entry
 	tool  tongs.Tool
 	spec  *tongs.Spec
-	names []string // every name that rules may know the call by
-	via   string   // the redirecting tool
+	names []string    // every name that rules may know the call by
+	via   *tongs.Spec // the redirecting tool
 	dir   tongs.Path
 
 	repaired []string
 	plan     *tongs.Plan
 	effects  []tongs.Effect
 	verdict  policy.Verdict
+	// unplanned means that the tool could not say what the call would do.
+	unplanned bool
 
 	needed   []tongs.Effect // what running tools met
 	approved []tongs.Effect // what a person approved, in the state they saw
@@ -90,13 +92,21 @@ func (w *walk) lookup(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.via, name, kinds = w.spec.Name, to.Tool, to.Kinds
+		w.via, name, kinds = w.spec, to.Tool, to.Kinds
 		w.call.Args = to.Args
 		if to.Timeout > 0 {
 			w.call.Timeout = to.Timeout
 		}
 	}
 	return tongs.Errorf(tongs.CodeExecutionError, "%s is redirected too often", w.call.Tool)
+}
+
+// viaName is the name of the redirecting tool, empty where there is none.
+func (w *walk) viaName() string {
+	if w.via == nil {
+		return ""
+	}
+	return w.via.Name
 }
 
 func (w *walk) resolveDir() (err error) {
@@ -123,7 +133,7 @@ func (w *walk) find(ctx context.Context, name string, kinds []tongs.SourceKind) 
 	tool, err := w.engine.opt.Registry.Ready(ctx, entry, w.engine.initContext(w.dir))
 	if err != nil {
 		if ctx.Err() != nil {
-			return ended(ctx, 0)
+			return err
 		}
 		return tongs.Errorf(tongs.CodeConfigError, "%s could not be made ready: %w", name, err)
 	}
@@ -169,7 +179,8 @@ func (w *walk) makePlan(ctx context.Context) (err error) {
 		}
 	}
 	effects := slices.Clone(w.plan.Effects)
-	if len(effects) == 0 {
+	w.unplanned = len(effects) == 0
+	if w.unplanned {
 		effects = policy.Unplanned(w.spec)
 	}
 	if !w.spec.Source.BuiltIn() && !slices.ContainsFunc(effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute }) {
@@ -188,9 +199,6 @@ func (w *walk) callPlan(ctx context.Context, planner tongs.Planner) (plan *tongs
 	plan, err = planner.Plan(ctx, w.view(), w.toolCall())
 	if err == nil && plan == nil {
 		plan = &tongs.Plan{}
-	}
-	if err != nil && ctx.Err() != nil {
-		err = ended(ctx, 0)
 	}
 	return plan, err
 }
@@ -257,8 +265,9 @@ func (w *walk) judge(ctx context.Context, effects []tongs.Effect) error {
 		chain = append(chain, scope.Rules)
 	}
 	w.verdict = policy.Decide(policy.Input{
-		Spec: w.spec, Names: w.names, Shadowed: w.entry.Shadowed, Effects: effects,
+		Spec: w.spec, Names: w.names, Via: w.via, Shadowed: w.entry.Shadowed, Effects: effects,
 		Default: w.plan.Default, Say: w.plan.Say, Mode: w.engine.opt.Mode, Chain: chain, Grants: grants, Key: key,
+		Unplanned: w.unplanned, Reviewed: w.engine.opt.Reviewed(w.spec.Source),
 	})
 	return nil
 }
@@ -274,7 +283,7 @@ func (w *walk) refuse(ctx context.Context, effects []tongs.Effect, refusal error
 // intent records what was decided. What cannot be recorded does not run.
 func (w *walk) intent(ctx context.Context, effects []tongs.Effect) error {
 	err := w.engine.opt.Audit.Intent(context.WithoutCancel(ctx), w.call.ID, &audit.Intent{
-		Tool: w.spec.Name, Via: w.via, Source: w.spec.Source, Repaired: w.repaired, Effects: effects,
+		Tool: w.spec.Name, Via: w.viaName(), Source: w.spec.Source, Repaired: w.repaired, Effects: effects,
 		Decision: w.verdict.Decision, By: w.verdict.By, Question: w.question, Answered: w.answered,
 	})
 	if err != nil {
