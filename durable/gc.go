@@ -172,9 +172,6 @@ func oldRows(conn *sqlite.Conn, before time.Time) (old []opened, err error) {
 			}
 			old = append(old, opened{seq: e.Seq, pid: row.PID, started: row.Started})
 		}
-		if e.Kind == audit.EntryCut && e.Seq > start.Through && isLast(&e, start) {
-			return errStop // the cut that the chain builds on stays
-		}
 		if n := len(old); n > 0 {
 			old[n-1].last = e.Seq
 		}
@@ -184,12 +181,6 @@ func oldRows(conn *sqlite.Conn, before time.Time) (old []opened, err error) {
 		err = nil
 	}
 	return old, err
-}
-
-// isLast reports whether the entry records the given cut.
-func isLast(e *audit.Entry, start audit.Cut) bool {
-	var c audit.Cut
-	return json.Unmarshal(e.Data, &c) == nil && c == start
 }
 
 // cutData is a cut and when it was made.
