@@ -48,8 +48,9 @@ func keepAttributes(from, to *os.File) {
 	}
 	value := make([]byte, 64<<10)
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(buf[:n]), "\x00"), "\x00") {
-		if name == "security.capability" {
-			continue // a new content does not inherit privileges
+		// Others, such as capabilities and content hashes, belong to the old content.
+		if !strings.HasPrefix(name, "user.") && name != "system.posix_acl_access" && name != "security.selinux" {
+			continue
 		}
 		if n, err := unix.Fgetxattr(int(from.Fd()), name, value); err == nil {
 			_ = unix.Fsetxattr(int(to.Fd()), name, value[:n], 0)

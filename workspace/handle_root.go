@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/tongs-ai/tongs"
 )
 
 // rootDir is a handle by os.Root, for systems without the calls of unixDir. It goes down one directory at a time and
@@ -202,6 +204,9 @@ func (d rootDir) writable(name string) error {
 }
 
 func (d rootDir) adopt(name string, st stat) error {
+	if st.typ == tongs.FileSymlink {
+		return nil
+	}
 	if err := d.root.Chmod(name, st.mode.Perm()); err != nil {
 		return err
 	}

@@ -224,7 +224,7 @@ func (d *unixDir) close() { _ = unix.Close(d.fd) }
 // keepOwner gives f the owner of the file it will replace.
 func keepOwner(f *os.File, st stat) error {
 	have, err := statFile(f)
-	if err != nil || (have.uid == st.uid && have.gid == st.gid) {
+	if err != nil || st.weak || (have.uid == st.uid && have.gid == st.gid) {
 		return err
 	}
 	return f.Chown(int(st.uid), int(st.gid))
@@ -286,12 +286,14 @@ func statOf(st *unix.Stat_t) stat {
 	default:
 		s.mode |= fs.ModeIrregular
 	}
-	for bit, mode := range map[uint32]fs.FileMode{
-		unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky,
-	} {
-		if uint32(st.Mode)&bit != 0 {
-			s.mode |= mode
-		}
+	if st.Mode&unix.S_ISUID != 0 {
+		s.mode |= fs.ModeSetuid
+	}
+	if st.Mode&unix.S_ISGID != 0 {
+		s.mode |= fs.ModeSetgid
+	}
+	if st.Mode&unix.S_ISVTX != 0 {
+		s.mode |= fs.ModeSticky
 	}
 	s.typ = typeOf(s.mode)
 	return s

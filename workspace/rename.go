@@ -27,7 +27,7 @@ func (f *files) Rename(ctx context.Context, from, to tongs.Path, opt tongs.Renam
 	if to.Rel == "." {
 		return tongs.Errorf(tongs.CodePermissionDenied, "%q is %s itself, which is never replaced", to.String(), f.w.label(to.Root))
 	}
-	dir, undo, err := f.w.makeParent(to, opt.MakeDirs)
+	dir, made, err := f.w.makeParent(to, opt.MakeDirs)
 	if err != nil {
 		return fail("move to", to, err)
 	}
@@ -35,10 +35,9 @@ func (f *files) Rename(ctx context.Context, from, to tongs.Path, opt tongs.Renam
 	err = m.run()
 	dir.close()
 	if err != nil {
-		for i := len(undo) - 1; i >= 0; i-- {
-			undo[i]()
-		}
+		made.undo()
 	}
+	made.close()
 	return err
 }
 

@@ -104,11 +104,16 @@ func (f *files) place(ctx context.Context, t *temp, p tongs.Path, expect tongs.V
 	if err := ctx.Err(); err != nil {
 		return "", fail("write", p, err)
 	}
+	if err := t.file.Close(); err != nil {
+		return "", fail("write", p, err)
+	}
 	f.w.crash("placing")
 	err = t.dir.rename(t.temp, t.dir, t.name, exists)
 	if errors.Is(err, fs.ErrExist) {
-		_, err = f.admit(t.dir, t.name, p, e, expect) // it appeared just now
-		err = errors.Join(err, fs.ErrExist)
+		// It appeared just now.
+		if _, changed := f.admit(t.dir, t.name, p, e, expect); changed != nil {
+			err = changed
+		}
 	}
 	if err != nil {
 		return "", fail("write", p, err)
@@ -129,8 +134,8 @@ type temp struct {
 	placed     bool
 	// crash is the workspace's.
 	crash func(string)
-	// undo is run last to first when the file was not placed, done always.
-	undo []func()
+	// made are the directories that were made for it; done ends its registration.
+	made *parents
 	done func()
 }
 
@@ -151,7 +156,7 @@ func (w *Workspace) tryTemp(ctx context.Context, p tongs.Path, makeDirs bool) (*
 		return nil, syscall.EISDIR
 	}
 	var err error
-	if t.dir, t.undo, err = w.makeParent(p, makeDirs); err != nil {
+	if t.dir, t.made, err = w.makeParent(p, makeDirs); err != nil {
 		return nil, err
 	}
 	done, err := w.litter.add(ctx, w.Host(p.Dir().Join(t.temp)))
@@ -165,44 +170,62 @@ func (w *Workspace) tryTemp(ctx context.Context, p tongs.Path, makeDirs bool) (*
 		t.discard()
 		return nil, err
 	}
-	t.undo = append(t.undo, func() { _ = t.dir.remove(t.temp, false) })
 	w.crash("created")
 	return t, nil
 }
 
-// makeParent opens the directory of p and, where makeDirs is set, makes it first. undo takes back what it made.
-func (w *Workspace) makeParent(p tongs.Path, makeDirs bool) (_ handle, undo []func(), err error) {
-	h, _, err := w.parent(p)
-	if err == nil || !missing(err) || !makeDirs {
-		return h, nil, err
-	}
-	if h, err = w.directory(tongs.Path{Root: p.Root, Rel: "."}); err != nil {
-		return nil, nil, err
-	}
-	back := func() {
-		for _, f := range slices.Backward(undo) {
-			f()
+// parents are the directories that were made on the way to a path, the outermost first. One without a name
+// was there before.
+type parents struct {
+	dirs  []handle
+	names []string
+}
+
+// undo removes the directories that were made, as far as they are still empty.
+func (ps *parents) undo() {
+	for i, name := range slices.Backward(ps.names) {
+		if name != "" {
+			_ = ps.dirs[i].remove(name, true)
 		}
 	}
+}
+
+func (ps *parents) close() {
+	for _, d := range ps.dirs {
+		d.close()
+	}
+}
+
+// makeParent opens the directory of p and, where makeDirs is set, makes it first. The caller closes both results.
+func (w *Workspace) makeParent(p tongs.Path, makeDirs bool) (handle, *parents, error) {
+	made := &parents{}
+	h, _, err := w.parent(p)
+	if err == nil || !missing(err) || !makeDirs {
+		return h, made, err
+	}
+	if h, err = w.directory(tongs.Path{Root: p.Root, Rel: "."}); err != nil {
+		return nil, made, err
+	}
 	for name := range strings.SplitSeq(p.Dir().Rel, "/") {
-		up := h
-		err := up.mkdir(name, 0o777)
-		if err == nil {
-			undo = append(undo, func() { _ = up.remove(name, true) })
-		} else if errors.Is(err, fs.ErrExist) {
+		made.dirs = append(made.dirs, h)
+		err := h.mkdir(name, 0o777)
+		switch {
+		case err == nil:
+			made.names = append(made.names, name)
+		case errors.Is(err, fs.ErrExist):
+			made.names = append(made.names, "")
 			err = nil
 		}
 		if err == nil {
-			h, err = up.walk(name)
+			h, err = h.walk(name)
 		}
-		// up stays open as long as undo may need it.
-		undo = append([]func(){up.close}, undo...)
 		if err != nil {
-			back()
-			return nil, nil, err
+			made.undo()
+			made.close()
+			return nil, made, err
 		}
 	}
-	return h, undo, nil
+	return h, made, nil
 }
 
 func (t *temp) write(ctx context.Context, write func(io.Writer) error) error {
@@ -252,10 +275,12 @@ func (t *temp) discard() {
 		_ = t.file.Close()
 	}
 	if !t.placed {
-		for _, f := range slices.Backward(t.undo) {
-			f()
+		if t.file != nil {
+			_ = t.dir.remove(t.temp, false)
 		}
+		t.made.undo()
 	}
+	t.made.close()
 	t.dir.close()
 	t.done()
 }

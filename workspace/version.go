@@ -168,7 +168,6 @@ func (w *Workspace) openState(f *os.File, st stat, like tongs.Version) (state, e
 		if err != nil {
 			return state{}, err
 		}
-		after.weak = st.weak
 		if st.weak {
 			after = weakened(after)
 		}
@@ -244,6 +243,9 @@ func digestEntries(h handle, name string) (string, error) {
 	slices.Sort(names)
 	sum := sha256.New()
 	for _, n := range names {
+		if strings.HasPrefix(n, tempPrefix) {
+			continue // a replacement that is going on
+		}
 		st, err := d.lstat(n)
 		if missing(err) {
 			continue
