@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -110,11 +111,36 @@ func matchPath(pattern string, p tongs.Path) (bool, error) {
 	if !strings.ContainsAny(glob, globMeta) {
 		return inside(name, glob), nil
 	}
+	if costly(glob) {
+		return false, errCostly
+	}
 	ok, err := doublestar.Match(glob, name)
 	if err == nil && !ok && dir {
 		ok, err = doublestar.Match(glob+"/**", name)
 	}
 	return ok, err
+}
+
+var errCostly = errors.New("it has more than 4 groups of braces or 32 commas; make several rules of it")
+
+// costly reports whether matching a glob could take long: each group of braces multiplies the ways to try, and a rule
+// may come from a file that nobody trusts.
+func costly(glob string) bool {
+	if strings.IndexByte(glob, '{') < 0 {
+		return false
+	}
+	groups, commas := 0, 0
+	for i := 0; i < len(glob); i++ {
+		switch glob[i] {
+		case '\\':
+			i++
+		case '{':
+			groups++
+		case ',':
+			commas++
+		}
+	}
+	return groups > 4 || groups > 0 && commas > 32
 }
 
 // below decides whether deleting p would delete something that the pattern names. Where the pattern's fixed part is p

@@ -163,6 +163,14 @@ func TestStrictWordsCannotBeEvadedBySpelling(t *testing.T) {
 	}
 }
 
+// A rule of an untrusted file must not be able to stall decisions: each group of braces doubles the ways to match.
+func TestExpensivePatternIsNotTried(t *testing.T) {
+	pattern := strings.Repeat("{a,a}", 60) + "b"
+	r := tongs.Rule{Effects: tongs.Kinds(tongs.EffectWrite), Pattern: pattern, Decision: tongs.Blocked, Untrusted: true}
+	in := input(tool("x", "", tongs.Write, tongs.PreApproved), effects(write(strings.Repeat("a", 60)+"c")), r)
+	want(t, in, tongs.Ask, policy.StepMustAsk)
+}
+
 func TestMatchHosts(t *testing.T) {
 	for _, c := range []struct {
 		pattern, host string
@@ -233,6 +241,10 @@ func TestValidate(t *testing.T) {
 		{"path", "", "docs/", ""},
 		{"path", "", "a[", "not a glob"},
 		{"path", "", "a{b", "not a glob"},
+		{"path", "", "{a,b}{a,b}{a,b}{a,b}", ""},
+		{"path", "", "{a,b}{a,b}{a,b}{a,b}{a,b}", "groups of braces"},
+		{"path", "", "{" + strings.Repeat("a,", 33) + "a}", "commas"},
+		{"path", "", strings.Repeat(`\{,\}`, 40), ""},
 		{"path", "", "../x", `no ".."`},
 		{"path", "", "a/./b", `no "."`},
 		{"path", "", "a//b", "empty part"},

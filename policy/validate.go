@@ -93,6 +93,8 @@ func checkGlob(pattern string) error {
 		return errors.New("it has an empty part between slashes")
 	case !doublestar.ValidatePattern(glob):
 		return errors.New("it is not a glob: a bracket or brace is not closed, or a backslash escapes nothing")
+	case costly(glob):
+		return errCostly
 	case glob == "." || glob == "":
 		return nil
 	default:
