@@ -131,7 +131,12 @@ func cutTail(p []byte) []byte {
 }
 
 // Valid returns s with every invalid byte sequence replaced.
-func Valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func Valid(s string) string {
+	if utf8.ValidString(s) { // much faster than looking for what to replace
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
 
 // escapes are the terminal sequences: CSI, OSC (ended by BEL or ST), and the two-byte ones.
 var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[PX^_][^\x1b]*(?:\x1b\\\\)?|[ -/]*[0-~])")

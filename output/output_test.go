@@ -252,3 +252,12 @@ func BenchmarkStream(b *testing.B) {
 		s.Write(chunk)
 	}
 }
+
+func BenchmarkStreamWithUpdates(b *testing.B) {
+	s := Bounds{Limits: Limits{Spill: 1}}.Stream("c", "stdout", func(string) {})
+	chunk := bytes.Repeat([]byte("a line of output from a program\n"), 1024)
+	b.SetBytes(int64(len(chunk)))
+	for b.Loop() {
+		s.Write(chunk)
+	}
+}
