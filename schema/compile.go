@@ -14,7 +14,8 @@ import (
 
 // compiled is a schema that can be validated against.
 type compiled struct {
-	root *jsonschema.Schema
+	root  *jsonschema.Schema
+	quick *quick
 	// at finds a schema by its location.
 	at map[string]*jsonschema.Schema
 	// branching means that values are held against alternatives, which multiply when they nest.
@@ -86,6 +87,7 @@ func compile(s *source.Schema) (*compiled, error) {
 	c := &compiled{root: root, at: map[string]*jsonschema.Schema{}}
 	c.index(root)
 	c.tune(root, map[*jsonschema.Schema]bool{})
+	c.quick = quickOf(root, map[target]*quick{})
 	return c, nil
 }
 

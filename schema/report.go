@@ -49,11 +49,10 @@ func failure(spec *tongs.Spec, fields []Field) error {
 // reporter turns a tree of validation errors into fields.
 type reporter struct {
 	*repairer
-	c      *compiled
-	value  any
-	out    []Field
-	depth  int
-	prints *message.Printer
+	c     *compiled
+	value any
+	out   []Field
+	depth int
 }
 
 func (r *repairer) fields(c *compiled, value any, err error) []Field {
@@ -61,7 +60,7 @@ func (r *repairer) fields(c *compiled, value any, err error) []Field {
 	if !ok {
 		return []Field{{Message: err.Error()}}
 	}
-	rep := &reporter{repairer: r, c: c, value: value, prints: message.NewPrinter(language.English)}
+	rep := &reporter{repairer: r, c: c, value: value}
 	rep.walk(root)
 	slices.SortStableFunc(rep.out, func(a, b Field) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Message, b.Message))
@@ -107,7 +106,7 @@ func (r *reporter) walk(e *jsonschema.ValidationError) {
 	case *kind.FalseSchema:
 		r.wrong(at, value, "", "is not allowed here")
 	default:
-		r.wrong(at, value, "", k.LocalizedString(r.prints))
+		r.wrong(at, value, "", k.LocalizedString(message.NewPrinter(language.English)))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // maxWord bounds the words that are compared; a longer one is no misspelling of a name.
@@ -12,7 +13,12 @@ const maxWord = 128
 
 // Fold returns the word without case, underscores and dashes: what spellings of one name have in common.
 func Fold(word string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(word))
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, word)
 }
 
 // Words returns the candidates that are close to word, the closest first, at most limit. Close means few typing
