@@ -323,7 +323,7 @@ permissions: [read]
 	if c.Mode != tongs.ModeSafe || c.Descriptions != "" || c.Granted != tongs.Read {
 		t.Errorf("mode %s, descriptions %q, permissions %s", c.Mode, c.Descriptions, c.Granted)
 	}
-	if c.Limits.ReadLines != 100 || c.Limits.LineLength != 100 || c.Retention.Rows.Hours() != 365*24 {
+	if c.Limits.ReadLines != 100 || c.Limits.LineLength != 100 || c.Retention.Rows.Hours() != 90*24 {
 		t.Errorf("limits %+v, retention %+v", c.Limits, c.Retention)
 	}
 	if len(c.Ignored) != 6 {
@@ -407,11 +407,11 @@ func TestPasswdHomeIgnoresTheEnvironment(t *testing.T) {
 }
 
 func TestManagedLimitsCap(t *testing.T) {
-	s := newSite(t).managed("limits: {readLines: 300, grepMatches: 50}\nretention: {rows: 90d}\n").
+	s := newSite(t).managed("limits: {readLines: 300, grepMatches: 50}\nretention: {rows: 60d}\n").
 		user("limits: {readLines: 1000, grepMatches: 10}\nretention: {rows: 1h}\n").
 		workspace("limits: {grepMatches: 40, globMax: 7}\n").trust()
 	c := s.load()
-	if c.Limits.ReadLines != 300 || c.Limits.GrepMatches != 10 || c.Limits.GlobMax != 7 || c.Retention.Rows.Hours() != 90*24 {
+	if c.Limits.ReadLines != 300 || c.Limits.GrepMatches != 10 || c.Limits.GlobMax != 7 || c.Retention.Rows.Hours() != 60*24 {
 		t.Errorf("limits %+v, retention %+v", c.Limits, c.Retention)
 	}
 }

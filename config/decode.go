@@ -147,7 +147,8 @@ func (l *layer) path(text string) string {
 }
 
 var (
-	zoneName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
+	zoneName   = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	serverName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
 	// reserved are the zones that Tongs itself provides.
 	reserved = map[string]bool{"spill": true, "forge": true, "workspace": true}
 )
@@ -155,7 +156,7 @@ var (
 func (l *layer) readZones(v value) {
 	for _, f := range l.fields(v) {
 		if !zoneName.MatchString(f.key) {
-			l.fail(f.keyAt, "zone name %s: want a letter, then at most 31 letters, digits, _ and -", quote(f.key))
+			l.fail(f.keyAt, "zone name %s: want a lower-case letter, then at most 31 lower-case letters, digits, _ and -", quote(f.key))
 			continue
 		}
 		if reserved[f.key] {

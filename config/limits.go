@@ -37,7 +37,9 @@ type Limits struct {
 type Retention struct {
 	Rows      time.Duration // the log of calls
 	Spills    time.Duration // output that did not fit
-	Questions time.Duration // answered and expired questions
+	Questions time.Duration // questions that are over
+	Grants    time.Duration // approvals remembered for a session
+	Sessions  time.Duration // what tools remember of a session, after its last change
 }
 
 // unit is how a setting is written and shown.
@@ -82,9 +84,11 @@ var limitSettings = []setting{
 }
 
 var retentionSettings = []setting{
-	{"rows", days, int64(365 * day), 0, math.MaxInt64},
+	{"rows", days, int64(90 * day), 0, math.MaxInt64},
 	{"spills", days, int64(7 * day), 0, math.MaxInt64},
 	{"questions", days, int64(30 * day), 0, math.MaxInt64},
+	{"grants", days, int64(7 * day), 0, math.MaxInt64},
+	{"sessions", days, int64(30 * day), 0, math.MaxInt64},
 }
 
 // fields returns where the value of each key of limitSettings is kept.
@@ -102,6 +106,7 @@ func (l *Limits) fields() map[string]*int64 {
 func (r *Retention) fields() map[string]*int64 {
 	return map[string]*int64{
 		"rows": (*int64)(&r.Rows), "spills": (*int64)(&r.Spills), "questions": (*int64)(&r.Questions),
+		"grants": (*int64)(&r.Grants), "sessions": (*int64)(&r.Sessions),
 	}
 }
 

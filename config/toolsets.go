@@ -225,7 +225,7 @@ func (l *layer) readExternal(v value) {
 
 func (l *layer) readMCP(v value) {
 	for _, f := range l.fields(v) {
-		if !zoneName.MatchString(f.key) {
+		if !serverName.MatchString(f.key) {
 			l.fail(f.keyAt, "server name %s: want a letter, then at most 31 letters, digits, _ and -", quote(f.key))
 			continue
 		}

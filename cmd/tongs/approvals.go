@@ -1,0 +1,356 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs/approval"
+)
+
+func (a *app) approvalsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "See and answer the questions that calls wait for",
+		Long: "See and answer the questions that calls wait for. Answering needs a person at a real terminal, who confirms it\n" +
+			"by typing; a pipe does not count.",
+		Example: "  tongs approvals list\n  tongs approvals approve q7h2 --scope session\n  tongs approvals watch",
+	}
+	cmd.AddCommand(a.approvalsListCommand(), a.approvalsShowCommand(), a.approveCommand(), a.denyCommand(), a.approvalsWatchCommand())
+	return cmd
+}
+
+func (a *app) approvalsListCommand() *cobra.Command {
+	var format string
+	var all bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the questions that wait for an answer",
+		Example: "  tongs approvals list\n  tongs approvals list --all --format json", Args: cobra.NoArgs,
+	}
+	formatFlag(cmd, &format, "table", "table", "json")
+	cmd.Flags().BoolVar(&all, "all", false, "also those that are answered, expired or withdrawn")
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		sys, err := a.openState()
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		questions, err := sys.questions.List(cmd.Context(), !all)
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			if questions == nil {
+				questions = []approval.Question{}
+			}
+			return a.json(questions)
+		}
+		if len(questions) == 0 {
+			fmt.Fprintln(a.err, "No question waits for an answer.")
+			return nil
+		}
+		var rows [][]string
+		for _, q := range questions {
+			rows = append(rows, []string{q.ID, string(q.StateAt(time.Now())), q.Created.Format(time.DateTime), q.Tool, q.Message})
+		}
+		return a.table([]string{"ID", "STATE", "ASKED", "TOOL", "WHAT"}, rows)
+	})
+	return cmd
+}
+
+func (a *app) approvalsShowCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show a question: what the call would do, and its preview",
+		Example: "  tongs approvals show q7h2", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeQuestions,
+	}
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		sys, err := a.openState()
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		q, err := sys.questions.Get(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			return a.json(q)
+		}
+		return a.printQuestion(q)
+	})
+	return cmd
+}
+
+func (a *app) printQuestion(q approval.Question) error {
+	var b strings.Builder
+	plain := func(string) lipgloss.Style { return lipgloss.NewStyle() }
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-10s %s\n", label, clean(text))
+		}
+	}
+	line("question:", q.ID)
+	line("state:", string(q.StateAt(time.Now())))
+	line("tool:", q.Tool)
+	line("what:", q.Message)
+	line("because:", q.Why)
+	line("reason:", q.Reason)
+	line("agents:", strings.Join(q.Agents, " > "))
+	line("session:", q.Session)
+	line("workspace:", q.Workspace)
+	line("asked:", q.Created.Format(time.DateTime))
+	line("expires:", q.Expires.Format(time.DateTime))
+	for _, note := range q.Notes {
+		line("note:", note)
+	}
+	for _, e := range effectLines(q.Effects) {
+		line("would:", e)
+	}
+	for _, r := range q.Remember {
+		line("rule:", r)
+	}
+	if q.Answer != nil {
+		word := "denied"
+		if q.Answer.Approved {
+			word = "approved (" + string(q.Answer.Scope) + ")"
+		}
+		line("answer:", fmt.Sprintf("%s by %s at the %s, %s", word, q.Answer.By, q.Answer.Channel, q.Answer.At.Format(time.DateTime)))
+		line("said:", q.Answer.Reason)
+	}
+	b.WriteString("arguments:\n")
+	quoted(&b, indented(q.Args), 120, 0, plain)
+	if q.Preview != "" {
+		b.WriteString("preview:\n")
+		quoted(&b, q.Preview, 120, 0, plain)
+	}
+	_, err := lipgloss.Fprint(a.out, b.String())
+	return err
+}
+
+func (a *app) approveCommand() *cobra.Command {
+	var scope, args, reason string
+	cmd := &cobra.Command{
+		Use: "approve ID", Short: "Approve a question",
+		Long: "Approve a question. The call that asked runs when it is made again. The question is shown, and must be confirmed\n" +
+			"by typing at a real terminal.",
+		Example:           "  tongs approvals approve q7h2\n  tongs approvals approve q7h2 --scope always\n  tongs approvals approve q7h2 --args '{\"path\":\"other.txt\"}'",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeQuestions,
+	}
+	choiceFlag(cmd, &scope, "scope", "once", "how far the approval reaches", "once", "session", "always")
+	cmd.Flags().StringVar(&args, "args", "", "approve the call with these arguments instead (a JSON object)")
+	cmd.Flags().StringVar(&reason, "reason", "", "a remark that is kept with the answer")
+	cmd.RunE = a.run(func(cmd *cobra.Command, ids []string) error {
+		answer := approval.Answer{Approved: true, Scope: approval.Scope(scope), Reason: reason}
+		if args != "" {
+			raw, err := object([]byte(args))
+			if err != nil {
+				return usage{err}
+			}
+			if answer.Scope != approval.Once {
+				return usagef("edited arguments are approved once; leave out --scope %s", scope)
+			}
+			answer.Args = raw
+		}
+		return a.answer(cmd.Context(), ids[0], answer)
+	})
+	return cmd
+}
+
+func (a *app) denyCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "deny ID", Short: "Deny a question",
+		Example: "  tongs approvals deny q7h2 --reason \"use the staging file\"", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeQuestions,
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the agent")
+	cmd.RunE = a.run(func(cmd *cobra.Command, ids []string) error {
+		return a.answer(cmd.Context(), ids[0], approval.Answer{Reason: reason})
+	})
+	return cmd
+}
+
+// answer shows the question at the terminal, has the person confirm the answer, and keeps it. A refusal is safe, and
+// needs no confirmation.
+func (a *app) answer(ctx context.Context, id string, answer approval.Answer) error {
+	sys, err := a.openState()
+	if err != nil {
+		return err
+	}
+	defer sys.close()
+	q, err := sys.questions.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if state := q.StateAt(time.Now()); state != approval.Pending {
+		_, err := approval.Admit(&q, answer, time.Now())
+		return errors.Join(err, nil)
+	}
+	answer.Channel, answer.By = "terminal", whoami()
+	if answer.Approved {
+		if err := a.confirmApproval(ctx, q, answer); err != nil {
+			return err
+		}
+	} else {
+		answer.Channel = "command"
+	}
+	if err := sys.questions.Answer(ctx, q.ID, answer); err != nil {
+		return err
+	}
+	if !answer.Approved {
+		fmt.Fprintf(a.err, "Denied %s.\n", clean(q.ID))
+		return nil
+	}
+	fmt.Fprintf(a.err, "Approved %s. It counts when the same call is made again.\n", clean(q.ID))
+	return nil
+}
+
+func (a *app) confirmApproval(ctx context.Context, q approval.Question, answer approval.Answer) error {
+	t, err := openTerminal()
+	if err != nil {
+		return fmt.Errorf("approving needs a person at a real terminal, and this process has none; run 'tongs approvals approve %s' in one", q.ID)
+	}
+	defer t.close()
+	p := &prompt{terminal: t, asker: &asker{}, q: q, palette: newPalette()}
+	p.show(previewLines)
+	switch {
+	case len(answer.Args) > 0:
+		fmt.Fprintln(t.w, "You approve it with these arguments instead:")
+		quoted(t.w, indented(answer.Args), t.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
+	case answer.Scope != approval.Once:
+		fmt.Fprintf(t.w, "%s will be allowed (%s) to:\n", clean(q.Tool), answer.Scope)
+		for _, line := range q.Remember {
+			fmt.Fprintln(t.w, "  "+clean(line))
+		}
+	}
+	return t.confirm(ctx, "approve it")
+}
+
+func (a *app) approvalsWatchCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "watch", Short: "Show questions as they come, and answer them at a terminal",
+		Long: "Show questions as they come. At a terminal each is asked as a call would ask it; elsewhere each is printed as one\n" +
+			"line (or, with --format json, one object) and stays open.",
+		Example: "  tongs approvals watch\n  tongs approvals watch --format json", Args: cobra.NoArgs,
+	}
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		sys, err := a.openState()
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		ctx, cancel := context.WithCancel(cmd.Context())
+		defer cancel()
+		w := watcher{app: a, store: sys.questions, format: format, seen: map[string]bool{}}
+		w.asker = &asker{cancel: cancel, validate: a.validateArgs}
+		return w.run(ctx)
+	})
+	return cmd
+}
+
+// watcher shows each pending question once.
+type watcher struct {
+	*app
+	*asker
+	store  approval.Store
+	format string
+	seen   map[string]bool
+}
+
+// watchEvery is how often the store is looked at.
+const watchEvery = 300 * time.Millisecond
+
+func (w *watcher) run(ctx context.Context) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	if w.format == "text" {
+		fmt.Fprintln(w.err, "Watching for questions; Ctrl-C ends.")
+	}
+	for {
+		questions, err := w.store.List(ctx, true)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		for i := len(questions) - 1; i >= 0; i-- { // the oldest first
+			q := questions[i]
+			if w.seen[q.ID] {
+				continue
+			}
+			w.seen[q.ID] = true
+			if err := w.one(ctx, q); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (w *watcher) one(ctx context.Context, q approval.Question) error {
+	if w.format == "json" {
+		return w.json(q)
+	}
+	asking, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // somebody else may answer first
+		_, _ = w.store.Wait(asking, q.ID)
+		stop()
+	}()
+	answer, err := w.Ask(asking, q)
+	switch {
+	case ctx.Err() != nil || errors.Is(err, errCancelled):
+		return nil
+	case err != nil && asking.Err() == nil:
+		return err
+	case err == nil && answer == nil: // no terminal
+		_, err := fmt.Fprintf(w.out, "%s  %s  %s\n", clean(q.ID), clean(q.Tool), clean(q.Message))
+		return err
+	case answer != nil:
+		if err := w.store.Answer(ctx, q.ID, *answer); err != nil {
+			fmt.Fprintf(w.err, "tongs: %s\n", clean(err.Error()))
+		}
+	}
+	return nil
+}
+
+// validateArgs checks edited arguments against the tool's schema.
+func (a *app) validateArgs(ctx context.Context, tool string, args json.RawMessage) error {
+	sys, err := a.open(ctx, wiring{memory: true})
+	if err != nil {
+		return err
+	}
+	defer sys.close()
+	_, err = sys.engine.Validate(ctx, tool, args)
+	return err
+}
+
+func (a *app) completeQuestions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	sys, err := a.openState()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer sys.close()
+	questions, err := sys.questions.List(context.Background(), true)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []string
+	for _, q := range questions {
+		words = append(words, q.ID+"\t"+clean(q.Message))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}

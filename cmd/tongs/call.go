@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+)
+
+func (a *app) callCommand() *cobra.Command {
+	var text, format, session string
+	cmd := &cobra.Command{
+		Use:   "call TOOL [key=value ...] [--json JSON | -]",
+		Short: "Call a tool",
+		Long: "Call a tool. Arguments are key=value words, typed by the tool's schema, or a JSON object.\n\n" +
+			"Updates go to standard error, the content to standard output. The exit code is 0 where the call succeeded, 1\n" +
+			"where it failed, 2 for wrong usage, invalid arguments and unknown tools, and 3 where it was refused.\n\n" +
+			"A call that must be approved asks at the terminal. Without one it fails with APPROVAL_REQUIRED and the ID of a\n" +
+			"question that 'tongs approvals' answers; the same call, made again, then runs.",
+		Example: "  tongs call read_file path=go.mod limit=5\n" +
+			"  tongs call write_file --json '{\"path\":\"notes.txt\",\"content\":\"hello\"}'\n" +
+			"  jq -n '{path: \"go.mod\"}' | tongs call read_file - --format json",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeTools,
+	}
+	mode := modeFlag(cmd)
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.Flags().StringVar(&text, "json", "", "the arguments as a JSON object, - for standard input")
+	cmd.Flags().StringVar(&session, "session", "", "the session that the call belongs to (default: $TONGS_SESSION, or a new one)")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		res, err := a.call(cmd.Context(), mode(), session, args[0], text, args[1:], format)
+		if err != nil {
+			if format != "json" {
+				return err
+			}
+			res = tongs.Failure(asError(err))
+			a.exit = exitCode(err)
+		}
+		return a.printResult(res, format)
+	})
+	return cmd
+}
+
+// call makes the call. An error means that it could not be made.
+func (a *app) call(ctx context.Context, mode *tongs.Mode, session, tool, text string, words []string, format string) (
+	*tongs.Result, error,
+) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sys, err := a.open(ctx, wiring{mode: mode, cancel: cancel})
+	if err != nil {
+		return nil, err
+	}
+	defer sys.close()
+	args, err := arguments(sys.spec(tool), text, words, a.in)
+	if err != nil {
+		return nil, err
+	}
+	if session == "" {
+		session = os.Getenv("TONGS_SESSION")
+	}
+	return sys.engine.Call(ctx, &tongs.Call{Tool: tool, Args: args, Session: session, Sink: a.sink(format)}), nil
+}
+
+// sink shows the updates of a running call on standard error.
+func (a *app) sink(format string) func(tongs.Update) {
+	if format == "json" {
+		return nil
+	}
+	terminal := isTerminal(a.err)
+	return func(u tongs.Update) {
+		switch {
+		case u.Text != "" && terminal:
+			fmt.Fprint(a.err, cleanLines(u.Text))
+		case u.Text != "":
+			fmt.Fprint(a.err, u.Text)
+		case u.Waiting != "": // the question itself is shown by whoever asks it
+		case u.Title != "" && u.Total > 0:
+			fmt.Fprintf(a.err, "%s (%g of %g)\n", clean(u.Title), u.Done, u.Total)
+		case u.Title != "":
+			fmt.Fprintln(a.err, clean(u.Title))
+		}
+	}
+}
+
+// asError returns err as an error with a code, as JSON output shows it.
+func asError(err error) *tongs.Error {
+	if _, ok := err.(usage); ok {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "%w", err)
+	}
+	return tongs.Failure(err).Error
+}
+
+// printResult shows the result and sets the exit code.
+func (a *app) printResult(res *tongs.Result, format string) error {
+	if res.Error != nil && a.exit == exitOK {
+		a.exit = exitCode(res.Error)
+	}
+	if format == "json" {
+		return a.json(resultJSON(res))
+	}
+	if res.Error != nil {
+		if partial := strings.TrimSpace(res.Content); partial != "" && !strings.Contains(partial, res.Error.Message) {
+			a.printContent(res.Content)
+		}
+		fmt.Fprintf(a.err, "tongs: %s\n", cleanLines(res.Error.Error()))
+		return nil
+	}
+	if err := a.printContent(res.Content); err != nil {
+		return err
+	}
+	for _, at := range res.Attachments {
+		where := ""
+		if at.Path != "" {
+			where = ", " + at.Path
+		}
+		fmt.Fprintf(a.err, "attachment: %s (%s, %d bytes%s)\n", clean(at.Name), clean(at.MIME), at.Size, clean(where))
+	}
+	return nil
+}
+
+// printContent writes content as it is, or, to a terminal, without what the terminal would act on.
+func (a *app) printContent(content string) error {
+	if isTerminal(a.out) {
+		content = cleanLines(content)
+	}
+	if content != "" && !strings.HasSuffix(content, "\n") {
+		content += "\n"
+	}
+	_, err := fmt.Fprint(a.out, content)
+	return err
+}
+
+// resultJSON is the one object of --format json.
+func resultJSON(res *tongs.Result) any {
+	metadata := res.Metadata
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	if res.Error == nil {
+		attachments := res.Attachments
+		if attachments == nil {
+			attachments = []tongs.Attachment{}
+		}
+		return struct {
+			OK          bool               `json:"ok"`
+			Title       string             `json:"title"`
+			Content     string             `json:"content"`
+			Value       any                `json:"value"`
+			Metadata    map[string]any     `json:"metadata"`
+			Attachments []tongs.Attachment `json:"attachments"`
+		}{true, res.Title, res.Content, rawOrNil(res.Value), metadata, attachments}
+	}
+	details := res.Error.Details
+	if details == nil {
+		details = map[string]any{}
+	}
+	failure := struct {
+		Code    tongs.Code     `json:"code"`
+		Message string         `json:"message"`
+		Details map[string]any `json:"details"`
+	}{res.Error.Code, res.Error.Message, details}
+	return struct {
+		OK    bool `json:"ok"`
+		Error any  `json:"error"`
+		// Value is what a call made before it failed, such as the partial output of a command.
+		Value    any            `json:"value,omitempty"`
+		Metadata map[string]any `json:"metadata,omitempty"`
+	}{false, failure, rawOrNil(res.Value), withoutError(res.Metadata)}
+}
+
+func rawOrNil(raw []byte) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	return rawJSON(raw)
+}
+
+type rawJSON []byte
+
+func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
+
+// withoutError leaves out the code, which stands beside it.
+func withoutError(metadata map[string]any) map[string]any {
+	rest := map[string]any{}
+	for k, v := range metadata {
+		if k != "error" {
+			rest[k] = v
+		}
+	}
+	return rest
+}
+
+// howToAnswer is what a refused call says about its question.
+func howToAnswer(q string) string {
+	return fmt.Sprintf("A person can answer it with 'tongs approvals approve %s' or 'tongs approvals deny %s'; then make the same call again", q, q)
+}
+

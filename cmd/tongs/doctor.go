@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/durable"
+)
+
+// check is one line of the doctor's report.
+type check struct {
+	Name string `json:"name"`
+	// State is ok, warn or fail.
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check the installation: files, directories, database, sandbox",
+		Long:    "Check the configuration files, the directories, the workspace, the database and what is enforced here. It changes\nnothing. The exit code is 1 where something fails.",
+		Example: "  tongs doctor\n  tongs doctor --format json", Args: cobra.NoArgs,
+	}
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		checks := a.diagnose(cmd.Context())
+		for _, c := range checks {
+			if c.State == "fail" {
+				a.exit = exitFailed
+			}
+		}
+		if format == "json" {
+			return a.json(checks)
+		}
+		for _, c := range checks {
+			if _, err := fmt.Fprintf(a.out, "%-4s  %-13s %s\n", c.State, c.Name, cleanLines(c.Detail)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return cmd
+}
+
+// diagnose looks at everything, whatever it finds on the way.
+func (a *app) diagnose(ctx context.Context) []check {
+	checks := []check{{"version", "ok", fmt.Sprintf("tongs %s, %s/%s", version, runtime.GOOS, runtime.GOARCH)}}
+	p, err := a.locate()
+	if err != nil {
+		checks = append(checks, check{"workspace", "fail", err.Error()})
+	} else {
+		detail := p.workspace
+		if p.limit != "" {
+			detail += " (inside " + p.limit + ", " + config.EnvCap + ")"
+		}
+		checks = append(checks, check{"workspace", "ok", detail})
+	}
+	if p.workspace != "" && p.configDir != "" && p.stateDir != "" {
+		checks = append(checks, a.checkConfig(p)...)
+	}
+	if p.stateDir != "" {
+		checks = append(checks, checkState(ctx, p.stateDir)...)
+	}
+	checks = append(checks, checkTerminal(), check{
+		"sandbox", "warn",
+		"not part of this build yet: no tool of this build runs programs, and none could",
+	})
+	return checks
+}
+
+func (a *app) checkConfig(p place) []check {
+	cfg, err := a.configure(p, nil)
+	if err != nil {
+		return []check{{"config", "fail", err.Error()}}
+	}
+	var checks []check
+	for _, f := range cfg.Files {
+		c := check{"config", "ok", fmt.Sprintf("%s: %s (%s)", f.Layer, f.Path, "read")}
+		switch {
+		case !f.Found:
+			c.Detail = fmt.Sprintf("%s: %s (not there)", f.Layer, f.Path)
+		case f.Narrows:
+			c.State = "warn"
+			c.Detail = fmt.Sprintf("%s: %s (not trusted: it can only narrow; 'tongs trust' changes that)", f.Layer, f.Path)
+		}
+		checks = append(checks, c)
+	}
+	for _, i := range cfg.Ignored {
+		checks = append(checks, check{"config", "warn", fmt.Sprintf("%s is ignored: %s: %s", i.Origin, i.What, i.Why)})
+	}
+	checks = append(checks, check{"mode", "ok", cfg.Mode.String()})
+	for _, z := range cfg.Zones {
+		if info, err := os.Stat(z.Dir); err != nil || !info.IsDir() {
+			checks = append(checks, check{"zone", "fail", fmt.Sprintf("%s: %s is not a directory (%s)", z.Name, z.Dir, z.Origin)})
+		}
+	}
+	return checks
+}
+
+func checkState(ctx context.Context, dir string) []check {
+	info, err := os.Stat(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return []check{{"state", "ok", dir + " (not there yet)"}}
+	}
+	if err != nil {
+		return []check{{"state", "fail", err.Error()}}
+	}
+	if perm := info.Mode().Perm(); runtime.GOOS != "windows" && perm&0o077 != 0 {
+		return []check{{"state", "fail", fmt.Sprintf("%s has mode %04o; run chmod 700 on it", dir, perm)}}
+	}
+	checks := []check{{"state", "ok", dir}}
+	if _, err := os.Stat(filepath.Join(dir, durable.FileName)); err != nil {
+		return append(checks, check{"database", "ok", "not there yet"})
+	}
+	db, err := durable.Open(dir)
+	if err != nil {
+		return append(checks, check{"database", "fail", err.Error()})
+	}
+	defer db.Close()
+	chain, err := db.Audit().Verify(ctx, "")
+	switch {
+	case err != nil:
+		return append(checks, check{"database", "fail", err.Error()})
+	case !chain.OK():
+		return append(checks, check{"database", "fail", fmt.Sprintf("the log is broken at entry %d: %s", chain.Broken, chain.Reason)})
+	}
+	return append(checks, check{"database", "ok", fmt.Sprintf("the log is whole: %d entries", chain.Entries)})
+}
+
+func checkTerminal() check {
+	t, err := openTerminal()
+	if err != nil {
+		return check{"terminal", "warn", "none here: calls that must be approved fail with APPROVAL_REQUIRED"}
+	}
+	t.close()
+	return check{"terminal", "ok", "calls that must be approved ask here"}
+}

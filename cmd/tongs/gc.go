@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/output"
+)
+
+func (a *app) gcCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "gc", Short: "Remove what is older than the configured retention",
+		Long: "Remove log entries, answered questions and spilled output that are older than retention in the configuration\n" +
+			"says. The log stays verifiable: it records what was removed from its start.",
+		Example: "  tongs gc", Args: cobra.NoArgs,
+	}
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		p, err := a.locate()
+		if err != nil {
+			return err
+		}
+		cfg, err := a.configure(p, nil)
+		if err != nil {
+			return err
+		}
+		st, err := openState(p.stateDir)
+		if err != nil {
+			return err
+		}
+		defer st.close()
+		r := cfg.Retention
+		removed, err := st.db.GC(cmd.Context(), durable.Retention{
+			Rows: r.Rows, Questions: r.Questions, Grants: r.Grants, State: r.Sessions,
+		})
+		if err != nil {
+			return err
+		}
+		report := gcReport{Report: removed}
+		if r.Spills != 0 {
+			spill, err := output.OpenSpill(filepath.Join(p.stateDir, "spill"))
+			if err != nil {
+				return err
+			}
+			if report.SpillBytes, err = spill.Prune(time.Now().Add(-r.Spills)); err != nil {
+				return err
+			}
+		}
+		if format == "json" {
+			return a.json(report)
+		}
+		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, the state of %s and %s of spilled output.\n",
+			plural(int(removed.Rows), "call"), plural(removed.Questions, "question"), plural(removed.Grants, "grant"),
+			plural(removed.State, "session value"), output.Bytes(report.SpillBytes))
+		return err
+	})
+	return cmd
+}
+
+type gcReport struct {
+	durable.Report
+	SpillBytes int64 `json:"spillBytes"`
+}

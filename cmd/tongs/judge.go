@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+)
+
+func (a *app) validateCommand() *cobra.Command {
+	var text, format string
+	cmd := &cobra.Command{
+		Use:               "validate TOOL [key=value ...] [--json JSON | -]",
+		Short:             "Check the arguments of a call without making it",
+		Long:              "Check arguments as a call would: repaired where that is unambiguous, completed with defaults, then validated.\nPrints the arguments as the tool would get them. Invalid arguments exit with 2.",
+		Example:           "  tongs validate read_file path=go.mod limit=5\n  tongs validate edit --json '{\"path\":\"a.go\"}'",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeTools,
+	}
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.Flags().StringVar(&text, "json", "", "the arguments as a JSON object, - for standard input")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		v, err := a.validate(cmd.Context(), args[0], text, args[1:])
+		if err != nil {
+			if format != "json" {
+				return err
+			}
+			if err := a.json(resultJSON(tongs.Failure(asError(err)))); err != nil {
+				return err
+			}
+			return shown(err)
+		}
+		if format == "json" {
+			return a.json(v)
+		}
+		for _, r := range v.Repaired {
+			fmt.Fprintln(a.err, "repaired: "+clean(r))
+		}
+		return a.printContent(indented(v.Args))
+	})
+	return cmd
+}
+
+// valid is what validate prints as JSON.
+type valid struct {
+	OK       bool            `json:"ok"`
+	Args     json.RawMessage `json:"args"`
+	Repaired []string        `json:"repaired,omitempty"`
+}
+
+func (a *app) validate(ctx context.Context, tool, text string, words []string) (valid, error) {
+	sys, err := a.open(ctx, wiring{memory: true})
+	if err != nil {
+		return valid{}, err
+	}
+	defer sys.close()
+	args, err := arguments(sys.spec(tool), text, words, a.in)
+	if err != nil {
+		return valid{}, err
+	}
+	checked, err := sys.engine.Validate(ctx, tool, args)
+	return valid{err == nil, checked.Args, checked.Repaired}, err
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	var text, format, session string
+	cmd := &cobra.Command{
+		Use:   "explain TOOL [key=value ...] [--json JSON | -]",
+		Short: "Say what a call would do and which rule decides, without making it",
+		Example: "  tongs explain delete_file path=go.mod\n" +
+			"  tongs explain write_file path=a.txt content=x --mode none --format json",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeTools,
+	}
+	mode := modeFlag(cmd)
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.Flags().StringVar(&text, "json", "", "the arguments as a JSON object, - for standard input")
+	cmd.Flags().StringVar(&session, "session", "", "the session whose remembered approvals count")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		ex, err := a.explain(cmd.Context(), mode(), session, args[0], text, args[1:])
+		if err != nil {
+			if format != "json" {
+				return err
+			}
+			if err := a.json(resultJSON(tongs.Failure(asError(err)))); err != nil {
+				return err
+			}
+			return shown(err)
+		}
+		if format == "json" {
+			return a.json(explanationJSON(ex))
+		}
+		return a.printExplanation(ex)
+	})
+	return cmd
+}
+
+func (a *app) explain(ctx context.Context, mode *tongs.Mode, session, tool, text string, words []string) (*tongs.Explanation, error) {
+	sys, err := a.open(ctx, wiring{mode: mode})
+	if err != nil {
+		return nil, err
+	}
+	defer sys.close()
+	args, err := arguments(sys.spec(tool), text, words, a.in)
+	if err != nil {
+		return nil, err
+	}
+	return sys.engine.Explain(ctx, &tongs.Call{Tool: tool, Args: args, Session: session})
+}
+
+// explainedEffect is an effect with its target in one word beside what it is made of.
+type explainedEffect struct {
+	tongs.Effect
+	Target string `json:"target"`
+}
+
+func explanationJSON(ex *tongs.Explanation) any {
+	effects := make([]explainedEffect, len(ex.Effects))
+	for i, e := range ex.Effects {
+		effects[i] = explainedEffect{e, e.Target()}
+	}
+	return struct {
+		tongs.Explanation
+		Effects []explainedEffect `json:"effects"`
+	}{*ex, effects}
+}
+
+func (a *app) printExplanation(ex *tongs.Explanation) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", clean(ex.Tool), ex.Decision)
+	if ex.Via != "" {
+		fmt.Fprintf(&b, "  called as:  %s\n", clean(ex.Via))
+	}
+	for i, line := range effectLines(ex.Effects) {
+		label := ""
+		if i == 0 {
+			label = "it would:"
+		}
+		fmt.Fprintf(&b, "  %-11s %s\n", label, line)
+	}
+	fmt.Fprintf(&b, "  %-11s %s\n", "rule:", clean(ex.Rule))
+	fmt.Fprintf(&b, "  %-11s %s\n", "because:", clean(ex.Reason))
+	for _, r := range ex.Repaired {
+		fmt.Fprintf(&b, "  %-11s %s\n", "repaired:", clean(r))
+	}
+	_, err := fmt.Fprint(a.out, b.String())
+	return err
+}

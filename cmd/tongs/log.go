@@ -1,0 +1,239 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/audit"
+)
+
+func (a *app) logCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "log", Short: "Read and verify the log of calls",
+		Example: "  tongs log list --limit 20\n  tongs log stats\n  tongs log verify\n  tongs log export --jsonl > calls.jsonl",
+	}
+	cmd.AddCommand(a.logListCommand(), a.logShowCommand(), a.logStatsCommand(), a.logVerifyCommand(), a.logExportCommand())
+	return cmd
+}
+
+// filterFlags adds the flags that select rows.
+func filterFlags(cmd *cobra.Command, limit int) func() (audit.Filter, error) {
+	var f audit.Filter
+	var code string
+	var since string
+	cmd.Flags().StringVar(&f.Session, "session", "", "only calls of this session")
+	cmd.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool")
+	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "only calls with this outcome: ok, error, refused, cancelled, running, interrupted")
+	cmd.Flags().StringVar(&code, "code", "", "only calls that ended with this code")
+	cmd.Flags().StringVar(&since, "since", "", "only calls since then: a duration like 2h, or a date like 2026-01-31")
+	cmd.Flags().IntVar(&f.Limit, "limit", limit, "at most this many, 0 for all")
+	return func() (audit.Filter, error) {
+		f.Code = tongs.Code(strings.ToUpper(code))
+		if f.Code != "" && !slices.Contains(tongs.Codes(), f.Code) {
+			return f, usagef("%q is not a code; the codes are %v", code, tongs.Codes())
+		}
+		var err error
+		f.Since, err = moment(since, time.Now())
+		return f, err
+	}
+}
+
+// moment reads a point in time as people write it.
+func moment(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.DateOnly, time.DateTime, time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usagef("%q is no time; write a duration like 2h or a date like 2026-01-31", text)
+}
+
+func (a *app) logListCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List calls, newest first", Args: cobra.NoArgs,
+		Example: "  tongs log list\n  tongs log list --tool edit --outcome refused --since 24h",
+	}
+	formatFlag(cmd, &format, "table", "table", "json")
+	filter := filterFlags(cmd, 50)
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		f, err := filter()
+		if err != nil {
+			return err
+		}
+		sys, err := a.openState()
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		rows, err := sys.audit.Rows(cmd.Context(), f)
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			if rows == nil {
+				rows = []audit.Row{}
+			}
+			return a.json(rows)
+		}
+		table := make([][]string, 0, len(rows))
+		for _, r := range rows {
+			ran, title := "", ""
+			code := ""
+			if c := r.Close; c != nil {
+				ran, code, title = c.Ran.Round(10*time.Microsecond).String(), string(c.Code), c.Title
+			}
+			table = append(table, []string{r.Started.Format(time.DateTime), r.Call, r.Tool, r.Outcome(), code, ran, title})
+		}
+		return a.table([]string{"STARTED", "CALL", "TOOL", "OUTCOME", "CODE", "RAN", "WHAT"}, table)
+	})
+	return cmd
+}
+
+func (a *app) logShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show CALL", Short: "Show everything that is known about a call", Example: "  tongs log show c_19f2", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+			sys, err := a.openState()
+			if err != nil {
+				return err
+			}
+			defer sys.close()
+			rows, err := sys.audit.Rows(cmd.Context(), audit.Filter{Call: args[0]})
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				return tongs.Errorf(tongs.CodeInvalidArgs, "there is no call %q; 'tongs log list' shows them", args[0])
+			}
+			data, err := json.Marshal(rows[0])
+			if err != nil {
+				return err
+			}
+			return a.printContent(indented(data))
+		}),
+	}
+}
+
+func (a *app) logStatsCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "stats", Short: "Sum up calls by tool", Example: "  tongs log stats --since 24h", Args: cobra.NoArgs,
+	}
+	formatFlag(cmd, &format, "table", "table", "json")
+	filter := filterFlags(cmd, 0)
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		f, err := filter()
+		if err != nil {
+			return err
+		}
+		sys, err := a.openState()
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		stats, err := audit.Summarize(audit.Stream(cmd.Context(), sys.audit, f))
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			return a.json(stats)
+		}
+		return a.printStats(stats)
+	})
+	return cmd
+}
+
+func (a *app) printStats(s audit.Stats) error {
+	var rows [][]string
+	round := func(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
+	for _, t := range s.Tools {
+		rows = append(rows, []string{
+			t.Tool, fmt.Sprint(t.Calls), fmt.Sprint(t.Errors), fmt.Sprint(t.Refused), fmt.Sprint(t.Asked), round(t.P50), round(t.P95), fmt.Sprint(t.Output),
+		})
+	}
+	if err := a.table([]string{"TOOL", "CALLS", "ERRORS", "REFUSED", "ASKED", "P50", "P95", "BYTES"}, rows); err != nil {
+		return err
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(s.Outcomes)) {
+		parts = append(parts, fmt.Sprintf("%d %s", s.Outcomes[name], name))
+	}
+	_, err := fmt.Fprintf(a.out, "\n%s: %s; %s running, %s waiting for a person\n",
+		plural(s.Calls, "call"), strings.Join(parts, ", "), round(s.Ran), round(s.Waited))
+	return err
+}
+
+func (a *app) logVerifyCommand() *cobra.Command {
+	var head, format string
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Check that nobody changed the log",
+		Long: "Check the hash chain of the log and print its head. Keep the head elsewhere: a later 'verify --head HASH' then\n" +
+			"also notices a log that was cut off or replaced whole.",
+		Example: "  tongs log verify\n  tongs log verify --head 5f0c…", Args: cobra.NoArgs,
+	}
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.Flags().StringVar(&head, "head", "", "a head that was printed earlier, which must be in the chain")
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		sys, err := a.openState()
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		chain, err := sys.audit.Verify(cmd.Context(), head)
+		if err != nil {
+			return err
+		}
+		if !chain.OK() {
+			a.exit = exitFailed
+		}
+		if format == "json" {
+			return a.json(chain)
+		}
+		if !chain.OK() {
+			return fmt.Errorf("the log is broken at entry %d: %s", chain.Broken, chain.Reason)
+		}
+		_, err = fmt.Fprintf(a.out, "The log is whole: %d entries, head %s\n", chain.Entries, chain.Head)
+		return err
+	})
+	return cmd
+}
+
+func (a *app) logExportCommand() *cobra.Command {
+	var jsonl bool
+	cmd := &cobra.Command{
+		Use: "export --jsonl", Short: "Write calls as JSON, one a line, newest first",
+		Example: "  tongs log export --jsonl > calls.jsonl", Args: cobra.NoArgs,
+	}
+	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "as JSON, one object a line (the only format there is)")
+	filter := filterFlags(cmd, 0)
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		if !jsonl {
+			return usagef("say the format: tongs log export --jsonl")
+		}
+		f, err := filter()
+		if err != nil {
+			return err
+		}
+		sys, err := a.openState()
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		return audit.Export(cmd.Context(), sys.audit, f, a.out)
+	})
+	return cmd
+}

@@ -1,0 +1,142 @@
+// Command tongs gives the tools of Tongs to a person and to scripts: it calls them, explains what a call would do,
+// answers questions, and reads the log.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// The exit codes.
+const (
+	exitOK      = 0
+	exitFailed  = 1 // the tool failed, or we did
+	exitUsage   = 2 // wrong usage, invalid arguments, unknown tool
+	exitRefused = 3 // denied, blocked, or waiting for approval
+)
+
+// version is set by the build.
+var version = "dev"
+
+func main() { os.Exit(newApp().main(os.Args[1:])) }
+
+// app is one run of the command: where it reads and writes, and what it came to. Tests make their own.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	// managed, managedOwner and home override where configuration is found. Only tests set them.
+	managed      string
+	managedOwner int
+	home         string
+
+	flags globalFlags
+	exit  int
+}
+
+// globalFlags are the flags of every command that opens a workspace.
+type globalFlags struct {
+	workspace string
+}
+
+func newApp() *app { return &app{in: os.Stdin, out: os.Stdout, err: os.Stderr} }
+
+// main runs the command and returns the exit code.
+func (a *app) main(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// Writing to a pipe that nobody reads ends the command quietly, as it does for any other.
+	quietPipe()
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := fang.Execute(ctx, root, fang.WithVersion(version), fang.WithErrorHandler(a.usageError))
+	if err != nil && a.exit == exitOK {
+		a.exit = exitUsage
+	}
+	return a.exit
+}
+
+// usageError shows an error that the command line itself caused.
+func (a *app) usageError(w io.Writer, _ fang.Styles, err error) {
+	fmt.Fprintf(a.err, "tongs: %s\n", clean(err.Error()))
+	fmt.Fprintln(a.err, "Run 'tongs --help' for usage.")
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tongs",
+		Short: "Safe hands for AI agents",
+		Long: "Tongs is the tool system an agent is given: it checks what a call would do, asks a person when it should,\n" +
+			"runs it, and remembers what happened.",
+		Example: "  # call a tool\n  tongs call read_file path=go.mod\n\n" +
+			"  # what would a call do, and which rule decides?\n  tongs explain write_file path=notes.txt content=hello\n\n" +
+			"  # what waits for an answer?\n  tongs approvals list",
+		SuggestionsMinimumDistance: 2,
+	}
+	root.PersistentFlags().StringVar(&a.flags.workspace, "workspace", "", "the directory that tools work in (default: the current one)")
+	root.AddCommand(
+		a.callCommand(), a.toolsCommand(), a.describeCommand(), a.validateCommand(), a.explainCommand(),
+		a.approvalsCommand(), a.grantsCommand(), a.logCommand(), a.trustCommand(), a.configCommand(),
+		a.doctorCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// run makes a command's function of one that returns its error: it is shown, and becomes the exit code.
+func (a *app) run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := f(cmd, args); err != nil {
+			a.fail(err)
+		}
+		return nil
+	}
+}
+
+// fail shows an error and sets the exit code.
+func (a *app) fail(err error) {
+	a.exit = exitCode(err)
+	if errors.Is(err, errShown) || errors.Is(err, syscall.EPIPE) {
+		return
+	}
+	fmt.Fprintf(a.err, "tongs: %s\n", cleanLines(err.Error()))
+}
+
+// errShown is returned where the failure was shown already.
+var errShown = errors.New("shown")
+
+// shown marks err as shown: it only decides the exit code.
+func shown(err error) error { return fmt.Errorf("%w: %w", errShown, err) }
+
+// usagef returns an error of the command line.
+func usagef(format string, args ...any) error {
+	return usage{fmt.Errorf(format, args...)}
+}
+
+type usage struct{ error }
+
+func exitCode(err error) int {
+	if _, ok := errors.AsType[usage](err); ok {
+		return exitUsage
+	}
+	switch code := tongs.CodeOf(err); {
+	case err == nil:
+		return exitOK
+	case code == tongs.CodeInvalidArgs || code == tongs.CodeUnknownTool:
+		return exitUsage
+	case code.Refused():
+		return exitRefused
+	}
+	return exitFailed
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+)
+
+func (a *app) toolsCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:     "tools",
+		Short:   "List the tools",
+		Long:    "List the tools that can be called here, or print their definitions in the form that a provider expects.",
+		Example: "  tongs tools\n  tongs tools --format anthropic > tools.json",
+		Args:    cobra.NoArgs,
+	}
+	formatFlag(cmd, &format, "table", "table", "json", "openai", "anthropic", "gemini", "mcp")
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		sys, err := a.open(cmd.Context(), wiring{memory: true})
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		specs, broken := sys.engine.Tools(cmd.Context())
+		for _, w := range sys.warnings() {
+			fmt.Fprintln(a.err, "warning: "+clean(w))
+		}
+		for _, name := range slices.Sorted(maps.Keys(broken)) {
+			fmt.Fprintf(a.err, "broken: %s: %s\n", clean(name), clean(broken[name].Error()))
+		}
+		if format != "table" {
+			return a.printDefinitions(format, specs)
+		}
+		return a.printTools(specs)
+	})
+	return cmd
+}
+
+func (a *app) printTools(specs []*tongs.Spec) error {
+	rows := make([][]string, 0, len(specs))
+	for _, s := range specs {
+		rows = append(rows, []string{s.Name, s.Needs.String(), s.Default.String(), s.Description})
+	}
+	return a.table([]string{"TOOL", "NEEDS", "DEFAULT", "DESCRIPTION"}, rows)
+}
+
+// table prints columns, each as wide as its widest cell. The last one is not padded.
+func (a *app) table(head []string, rows [][]string) error {
+	widths := make([]int, len(head))
+	all := append([][]string{head}, rows...)
+	for _, row := range all {
+		for i := range row {
+			row[i] = clean(row[i])
+			widths[i] = max(widths[i], len([]rune(row[i])))
+		}
+	}
+	var b strings.Builder
+	for _, row := range all {
+		var line strings.Builder
+		for i, cell := range row {
+			if i == len(row)-1 {
+				line.WriteString(cell)
+				break
+			}
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-len([]rune(cell))+2))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	_, err := fmt.Fprint(a.out, b.String())
+	return err
+}
+
+// toolJSON is a spec as --format json prints it.
+type toolJSON struct {
+	Name         string            `json:"name"`
+	Title        string            `json:"title,omitempty"`
+	Description  string            `json:"description"`
+	Aliases      []string          `json:"aliases,omitempty"`
+	Toolset      string            `json:"toolset,omitempty"`
+	Source       tongs.Source      `json:"source"`
+	Needs        tongs.Permissions `json:"needs"`
+	Optional     tongs.Permissions `json:"optional"`
+	Default      tongs.Decision    `json:"default"`
+	InputSchema  any               `json:"inputSchema"`
+	OutputSchema any               `json:"outputSchema,omitempty"`
+}
+
+func specJSON(s *tongs.Spec) toolJSON {
+	t := toolJSON{
+		Name: s.Name, Title: s.Title, Description: s.Description, Aliases: s.Aliases, Toolset: s.Toolset,
+		Source: s.Source, Needs: s.Needs, Optional: s.Optional, Default: s.Default, InputSchema: s.Input,
+	}
+	if s.Output != nil {
+		t.OutputSchema = s.Output
+	}
+	return t
+}
+
+func (a *app) describeCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:               "describe TOOL",
+		Short:             "Describe a tool: its arguments, permissions and defaults",
+		Example:           "  tongs describe edit\n  tongs describe read_file --format json",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeTools,
+	}
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		sys, err := a.open(cmd.Context(), wiring{memory: true})
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		spec, err := sys.find(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			return a.json(specJSON(spec))
+		}
+		return a.printSpec(spec)
+	})
+	return cmd
+}
+
+func (a *app) printSpec(s *tongs.Spec) error {
+	var b strings.Builder
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-12s %s\n", label, clean(text))
+		}
+	}
+	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", clean(s.Name), clean(s.DisplayName()), cleanLines(s.Description))
+	line("aliases:", strings.Join(s.Aliases, ", "))
+	line("needs:", s.Needs.String())
+	line("optional:", s.Optional.String())
+	line("default:", s.Default.String())
+	line("toolset:", s.Toolset)
+	source := string(s.Source.Kind)
+	if s.Source.Name != "" {
+		source += " " + s.Source.Name
+	}
+	line("source:", source)
+	b.WriteString("\narguments:\n")
+	required := map[string]bool{}
+	for _, name := range s.Input.Required {
+		required[name] = true
+	}
+	for _, name := range propertyOrder(s) {
+		p := s.Input.Properties[name]
+		what := typeOf(p)
+		if required[name] {
+			what += ", required"
+		}
+		if len(p.Default) > 0 {
+			what += ", default " + string(p.Default)
+		}
+		fmt.Fprintf(&b, "  %s (%s)\n", clean(name), clean(what))
+		if p.Description != "" {
+			fmt.Fprintf(&b, "      %s\n", clean(p.Description))
+		}
+	}
+	_, err := fmt.Fprint(a.out, b.String())
+	return err
+}
+
+// propertyOrder returns the names of the arguments as the definition orders them, else sorted.
+func propertyOrder(s *tongs.Spec) []string {
+	if len(s.Input.PropertyOrder) == len(s.Input.Properties) {
+		return s.Input.PropertyOrder
+	}
+	return slices.Sorted(maps.Keys(s.Input.Properties))
+}
+
+// completeTools completes the name of a tool, then the names of its arguments.
+func (a *app) completeTools(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	sys, err := a.open(context.Background(), wiring{memory: true})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer sys.close()
+	var words []string
+	if len(args) == 0 {
+		specs, _ := sys.engine.Tools(context.Background())
+		for _, s := range specs {
+			words = append(words, s.Name+"\t"+clean(s.Description))
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+	if spec := sys.spec(args[0]); spec != nil {
+		for _, name := range propertyOrder(spec) {
+			words = append(words, name+"=")
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+

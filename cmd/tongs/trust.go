@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/config"
+)
+
+func (a *app) trustCommand() *cobra.Command {
+	var revoke bool
+	cmd := &cobra.Command{
+		Use: "trust", Short: "Vouch for the workspace's tongs.yaml as it is now",
+		Long: "Vouch for the workspace's tongs.yaml, so that what it pre-approves counts. Trust is bound to the content: after any\n" +
+			"change the file can only narrow again. The file is shown, and must be confirmed by typing at a real terminal.",
+		Example: "  tongs trust\n  tongs trust --revoke", Args: cobra.NoArgs,
+	}
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "stop trusting the file")
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		p, err := a.locate()
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(p.workspace, config.WorkspaceFile)
+		st, err := openState(p.stateDir)
+		if err != nil {
+			return err
+		}
+		defer st.close()
+		if revoke {
+			if _, err := st.db.Trust().Remove(cmd.Context(), path); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.err, "%s is no longer trusted.\n", clean(path))
+			return nil
+		}
+		hash, err := a.confirmTrust(cmd, p, path)
+		if err != nil || hash == "" {
+			return err
+		}
+		if err := st.db.Trust().Set(cmd.Context(), path, hash, whoami()); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "%s is trusted as it is now (%.19s).\n", clean(path), hash)
+		return nil
+	})
+	return cmd
+}
+
+// confirmTrust shows the file and has a person vouch for exactly what was shown. It returns the hash of that.
+func (a *app) confirmTrust(cmd *cobra.Command, p place, path string) (string, error) {
+	cfg, err := a.configure(p, nil) // a broken file cannot be trusted
+	if err != nil {
+		return "", err
+	}
+	file := cfg.Files[len(cfg.Files)-1]
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", tongs.Errorf(tongs.CodeFileNotFound, "there is no %s; 'tongs init' writes one", path)
+	}
+	if err != nil {
+		return "", err
+	}
+	hash := config.Hash(data)
+	if file.Found && !file.Narrows && file.Hash == hash {
+		fmt.Fprintf(a.err, "%s is trusted already.\n", clean(path))
+		return "", nil
+	}
+	t, err := openTerminal()
+	if err != nil {
+		return "", errors.New("trusting a file needs a person at a real terminal, and this process has none; run 'tongs trust' in one")
+	}
+	defer t.close()
+	fmt.Fprintln(t.w, clean(path)+":")
+	quoted(t.w, string(data), t.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
+	for _, i := range cfg.Ignored {
+		if file.Narrows {
+			fmt.Fprintf(t.w, "This would count: %s (%s)\n", clean(i.What), clean(i.Origin))
+		}
+	}
+	return hash, t.confirm(cmd.Context(), "trust this file")
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/muesli/cancelreader"
+	"golang.org/x/term"
+)
+
+// terminal is the terminal that a person sits at: the one that controls this process, whatever its standard streams
+// are connected to.
+type terminal struct {
+	in, out *os.File
+	// w writes to out in the colours it can show.
+	w io.Writer
+}
+
+var (
+	errNoTerminal = errors.New("there is no terminal to ask at")
+	// errCancelled is Ctrl-C; errBack is Esc.
+	errCancelled = errors.New("cancelled at the terminal")
+	errBack      = errors.New("back")
+)
+
+// openTerminal opens the terminal. It fails where the process has none, is in the background, or has none of its
+// streams connected to one: then nobody looks at it.
+func openTerminal() (*terminal, error) {
+	if !isTerminal(os.Stdin) && !isTerminal(os.Stdout) && !isTerminal(os.Stderr) {
+		return nil, errNoTerminal
+	}
+	in, out, err := openConsole()
+	if err != nil {
+		return nil, errNoTerminal
+	}
+	t := &terminal{in: in, out: out, w: colorprofile.NewWriter(out, os.Environ())}
+	if !term.IsTerminal(int(in.Fd())) || !foreground(in) {
+		t.close()
+		return nil, errNoTerminal
+	}
+	return t, nil
+}
+
+func (t *terminal) close() {
+	_ = t.in.Close()
+	if t.out != t.in {
+		_ = t.out.Close()
+	}
+}
+
+func (t *terminal) width() int {
+	if w, _, err := term.GetSize(int(t.out.Fd())); err == nil && w > 20 {
+		return w
+	}
+	return 80
+}
+
+// keys calls f with a function that returns what was typed since it was last called, until f returns. What was typed
+// before is thrown away: it was meant for something else. Nothing is echoed. When ctx ends, reading fails.
+func (t *terminal) keys(ctx context.Context, f func(read func() ([]byte, error)) error) error {
+	flushInput(t.in)
+	old, err := term.MakeRaw(int(t.in.Fd()))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = term.Restore(int(t.in.Fd()), old) }()
+	r, err := cancelreader.NewReader(t.in)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	stop := context.AfterFunc(ctx, func() { r.Cancel() })
+	defer stop()
+	return f(func() ([]byte, error) {
+		buf := make([]byte, 256)
+		n, err := r.Read(buf)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			return nil, err
+		case strings.ContainsRune(string(buf[:n]), 3):
+			return nil, errCancelled
+		}
+		return buf[:n], nil
+	})
+}
+
+// key waits for one of the keys. Anything else, pasted text and the keys that send several characters included, is
+// ignored: an arrow key ends in a letter.
+func (t *terminal) key(ctx context.Context, wanted string) (key byte, err error) {
+	err = t.keys(ctx, func(read func() ([]byte, error)) error {
+		for {
+			typed, err := read()
+			if err != nil {
+				return err
+			}
+			if len(typed) == 1 && strings.IndexByte(wanted, typed[0]) >= 0 {
+				key = typed[0]
+				return nil
+			}
+		}
+	})
+	return key, err
+}
+
+// line reads a line that starts as text and can be edited at its end. Esc gives errBack.
+func (t *terminal) line(ctx context.Context, text string) (string, error) {
+	line := []rune(text)
+	io.WriteString(t.w, clean(text))
+	err := t.keys(ctx, func(read func() ([]byte, error)) error {
+		for {
+			typed, err := read()
+			if err != nil {
+				return err
+			}
+			if typed[0] == 0x1b {
+				if len(typed) == 1 {
+					return errBack
+				}
+				continue
+			}
+			for len(typed) > 0 {
+				r, n := utf8.DecodeRune(typed)
+				typed = typed[n:]
+				switch {
+				case r == '\r' || r == '\n':
+					return nil
+				case r == 0x7f || r == '\b':
+					line = t.erase(line, 1)
+				case r == 0x15: // Ctrl-U
+					line = t.erase(line, len(line))
+				case r >= ' ' && r != utf8.RuneError && len(line) < 4000:
+					line = append(line, r)
+					io.WriteString(t.w, clean(string(r)))
+				}
+			}
+		}
+	})
+	io.WriteString(t.out, "\r\n")
+	return string(line), err
+}
+
+// erase takes the last n characters off the line and off the screen.
+func (t *terminal) erase(line []rune, n int) []rune {
+	n = min(n, len(line))
+	for _, r := range line[len(line)-n:] {
+		for range []rune(clean(string(r))) {
+			io.WriteString(t.out, "\b \b")
+		}
+	}
+	return line[:len(line)-n]
+}

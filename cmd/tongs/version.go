@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  tongs version\n  tongs version --format json",
+		Args:    cobra.NoArgs,
+		RunE: a.run(func(*cobra.Command, []string) error {
+			v := struct {
+				Version string `json:"version"`
+				Commit  string `json:"commit,omitempty"`
+				Go      string `json:"go"`
+				OS      string `json:"os"`
+				Arch    string `json:"arch"`
+			}{version, commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			if format == "json" {
+				return a.json(v)
+			}
+			line := "tongs " + v.Version
+			if v.Commit != "" {
+				line += " (" + v.Commit[:min(7, len(v.Commit))] + ")"
+			}
+			_, err := fmt.Fprintf(a.out, "%s %s %s/%s\n", line, v.Go, v.OS, v.Arch)
+			return err
+		}),
+	}
+	formatFlag(cmd, &format, "text", "text", "json")
+	return cmd
+}
+
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// json writes v as one line.
+func (a *app) json(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/builtin/files"
+	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/workspace"
+)
+
+// place is where one run works: the directories, none of them opened.
+type place struct {
+	workspace, limit, configDir, stateDir string
+}
+
+// locate finds the directories and refuses a workspace that tools could change their own rules in.
+func (a *app) locate() (place, error) {
+	var p place
+	var err error
+	if p.workspace, p.limit, err = config.FindWorkspace(a.flags.workspace); err != nil {
+		return p, err
+	}
+	if p.configDir, err = config.FindConfigDir(); err != nil {
+		return p, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
+	if p.stateDir, err = config.FindStateDir(); err != nil {
+		return p, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
+	return p, config.Apart(p.workspace, p.configDir, p.stateDir)
+}
+
+// configure reads the configuration. The state file is opened only where a workspace file may be trusted.
+func (a *app) configure(p place, mode *tongs.Mode) (*config.Config, error) {
+	var trustErr error
+	cfg, err := config.Load(config.Options{
+		Workspace: p.workspace, ConfigDir: p.configDir, Mode: mode,
+		Managed: a.managed, ManagedOwner: a.managedOwner, Home: a.home,
+		Trusted: func(path, hash string) bool {
+			trusted, err := trusted(p.stateDir, path, hash)
+			trustErr = err
+			return trusted
+		},
+	})
+	return cfg, errors.Join(err, trustErr)
+}
+
+// trusted reports whether a person vouched for a file with this content.
+func trusted(stateDir, path, hash string) (bool, error) {
+	if _, err := os.Stat(filepath.Join(stateDir, durable.FileName)); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	db, err := durable.Open(stateDir)
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	known, ok, err := db.Trust().Get(context.Background(), path)
+	return ok && known.Hash == hash, err
+}
+
+// wiring says what a command needs.
+type wiring struct {
+	mode *tongs.Mode
+	// memory leaves the state and the files alone: enough to look at tools.
+	memory bool
+	// cancel ends the call, for a person who presses Ctrl-C at a question; nil asks nobody at the terminal.
+	cancel context.CancelFunc
+}
+
+// system is everything a call needs, wired.
+type system struct {
+	place
+	cfg      *config.Config
+	registry *registry.Registry
+	engine   *engine.Engine
+	state
+	workspace *workspace.Workspace
+}
+
+// state is what outlives a run.
+type state struct {
+	db        *durable.DB
+	audit     audit.Log
+	questions approval.Store
+	grants    policy.Book
+}
+
+func (s *state) close() {
+	if s.db != nil {
+		_ = s.db.Close()
+	}
+}
+
+// openState opens the state alone, for commands that look at it.
+func (a *app) openState() (*state, error) {
+	dir, err := config.FindStateDir()
+	if err != nil {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
+	return openState(dir)
+}
+
+func openState(dir string) (*state, error) {
+	if err := config.MakeStateDir(dir); err != nil {
+		return nil, err
+	}
+	db, err := durable.OpenWith(dir, durable.Options{Environ: os.Environ()})
+	if err != nil {
+		return nil, err
+	}
+	return &state{db: db, audit: db.Audit(), questions: db.Questions(approval.Options{}), grants: db.Grants()}, nil
+}
+
+// open wires a system. This is the only place where the parts meet.
+func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
+	sys := &system{}
+	defer func() {
+		if err != nil {
+			sys.close()
+		}
+	}()
+	if sys.place, err = a.locate(); err != nil {
+		return nil, err
+	}
+	if sys.cfg, err = a.configure(sys.place, w.mode); err != nil {
+		return nil, err
+	}
+	if sys.registry, err = tools(sys.cfg); err != nil {
+		return nil, err
+	}
+	rules := sys.cfg.Rules
+	opt := engine.Options{
+		Registry: sys.registry, Rules: func() []tongs.Rule { return rules }, Mode: sys.cfg.Mode, Granted: sys.cfg.Granted,
+	}
+	if !w.memory {
+		if err := sys.connect(ctx, &opt, w); err != nil {
+			return nil, err
+		}
+	}
+	if sys.engine, err = engine.New(opt); err != nil {
+		return nil, err
+	}
+	return sys, nil
+}
+
+// connect opens the state and the files and puts them into the options of the engine.
+func (s *system) connect(ctx context.Context, opt *engine.Options, w wiring) error {
+	st, err := openState(s.stateDir)
+	if err != nil {
+		return err
+	}
+	s.state = *st
+	spill, err := output.OpenSpill(filepath.Join(s.stateDir, "spill"))
+	if err != nil {
+		return err
+	}
+	roots := []workspace.Root{{Name: "spill", Dir: spill.Dir(), Inside: true}}
+	for _, z := range s.cfg.Zones {
+		roots = append(roots, workspace.Root{Name: z.Name, Dir: z.Dir, Writable: z.Writable})
+	}
+	s.workspace, err = workspace.Open(workspace.Options{
+		Dir: s.place.workspace, Cap: s.limit, Roots: roots, Private: []string{s.stateDir, s.configDir},
+	})
+	if err != nil {
+		return err
+	}
+	l := s.cfg.Limits
+	opt.Workspace, opt.Audit, opt.Grants, opt.State = s.workspace, s.audit, s.grants, s.db.State
+	opt.Output = output.Bounds{Spill: spill, Limits: output.Limits{
+		Stream: int(l.StreamBytes), Content: int(l.ContentBytes), Value: int(l.ValueBytes),
+		Attachment: int(l.AttachmentBytes), Spill: l.SpillBytes,
+	}}
+	opt.Approval = &approval.Desk{Store: s.questions, Hint: howToAnswer}
+	if w.cancel != nil {
+		ask := &asker{cancel: w.cancel}
+		ask.validate = func(ctx context.Context, tool string, args json.RawMessage) error {
+			_, err := s.engine.Validate(ctx, tool, args)
+			return err
+		}
+		opt.Approval.Channels = []approval.Channel{ask}
+	}
+	return nil
+}
+
+// tools makes the registry of the tools that this build has.
+func tools(cfg *config.Config) (*registry.Registry, error) {
+	l := cfg.Limits
+	list, err := files.Tools(files.Options{
+		ReadLines: int(l.ReadLines), LineChars: int(l.LineLength), ListEntries: int(l.ListEntries), ListMax: int(l.ListMax),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return registry.New(list...)
+}
+
+func (s *system) close() {
+	if s.workspace != nil {
+		_ = s.workspace.Close()
+	}
+	s.state.close()
+}
+
+// spec returns the spec of a tool, nil where there is none.
+func (s *system) spec(name string) *tongs.Spec {
+	spec, err := s.find(context.Background(), name)
+	if err != nil {
+		return nil
+	}
+	return spec
+}
+
+// find returns the spec of a tool; a lazy one is made for it.
+func (s *system) find(ctx context.Context, name string) (*tongs.Spec, error) {
+	set := s.registry.Set()
+	entry, ok := set.Lookup(name)
+	if !ok {
+		hint := "'tongs tools' lists them"
+		if near := set.Nearest(name); len(near) > 0 {
+			hint = "did you mean " + strings.Join(near, ", ") + "?"
+		}
+		return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no tool %q; %s", name, hint)
+	}
+	tool, err := s.registry.Ready(ctx, entry, tongs.InitContext{Workspace: s.place.workspace, Dir: s.place.workspace})
+	if err != nil {
+		return nil, fmt.Errorf("tool %s: %w", name, err)
+	}
+	return tool.Spec(), nil
+}
+
+func (s *system) warnings() []string { return s.registry.Set().Warnings() }
