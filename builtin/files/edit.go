@@ -81,8 +81,9 @@ func (in EditInput) replacements() ([]replacement, error) {
 	for _, e := range in.Edits {
 		list = append(list, replacement{e.OldString, e.NewString, e.ReplaceAll || in.ReplaceAll})
 	}
-	for i, r := range list {
-		list[i].old, list[i].new = text.ToLF(r.old), text.ToLF(r.new)
+	for i := range list {
+		r := &list[i]
+		r.old, r.new = text.ToLF(r.old), text.ToLF(r.new)
 		where := ""
 		if len(list) > 1 {
 			where = fmt.Sprintf("edits[%d]: ", i)

@@ -99,7 +99,7 @@ const (
 	// maxControls and maxHigh are the shares, in percent, of control characters in text of any kind and of non-ASCII
 	// bytes in text that is not UTF-8, above which the head is binary.
 	maxControls = 10
-	maxHigh     = 30
+	maxHigh     = 50
 )
 
 // Detector finds the format of a file that is written to it in pieces, in constant memory. The zero value is ready.
