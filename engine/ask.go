@@ -103,7 +103,7 @@ func (w *walk) newQuestion(effects, open []tongs.Effect) approval.Question {
 		}
 	}
 	q.Digest = approval.Digest(approval.Subject{
-		Tool: w.spec.Name, Source: w.spec.Source, Args: w.call.Args, Effects: effects, Roots: w.roots(),
+		Tool: w.spec.Name, Source: w.spec.Source, Args: w.call.Args, Effects: effects, Roots: w.engine.roots,
 		Dir: w.dir.String(), Agents: w.call.Agents, Rerun: w.sent,
 	})
 	return q
@@ -139,14 +139,7 @@ func (w *walk) remember(ctx context.Context, open []tongs.Effect, a *approval.An
 }
 
 func (w *walk) grantKey() policy.Key {
-	return policy.Key{Tool: w.spec.Name, Source: w.spec.Source, Roots: w.roots(), Session: w.call.Session, Agents: w.call.Agents}
-}
-
-func (w *walk) roots() string {
-	if w.engine.opt.Workspace == nil {
-		return ""
-	}
-	return w.engine.opt.Workspace.Digest()
+	return policy.Key{Tool: w.spec.Name, Source: w.spec.Source, Roots: w.engine.roots, Session: w.call.Session, Agents: w.call.Agents}
 }
 
 func denied(a *approval.Answer) error {

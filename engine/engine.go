@@ -58,6 +58,8 @@ type Engine struct {
 	validator schema.Validator
 	// session is that of calls which name none.
 	session string
+	// roots identifies the workspace and its zones, empty where there is none.
+	roots string
 }
 
 var _ tongs.Caller = (*Engine)(nil)
@@ -101,7 +103,11 @@ func New(opt Options) (*Engine, error) {
 	if opt.Grace == 0 {
 		opt.Grace = 2 * time.Second
 	}
-	return &Engine{opt: opt, session: id.New("s")}, nil
+	e := &Engine{opt: opt, session: id.New("s")}
+	if opt.Workspace != nil {
+		e.roots = opt.Workspace.Digest()
+	}
+	return e, nil
 }
 
 // Call takes the call on the whole walk. The result is never nil; a failure is in it.

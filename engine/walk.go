@@ -309,7 +309,7 @@ func (w *walk) close(ctx context.Context, res *tongs.Result, panic any) *tongs.R
 	w.sink.close()
 	res.SetMeta("call", w.call.ID)
 	if res.Title == "" {
-		res.Title = w.call.Tool
+		res.Title = w.title()
 	}
 	closing := &audit.Closing{
 		Outcome: "ok", Title: res.Title, Waited: w.waited, Ran: w.ran, Total: time.Since(w.begun), Shown: int64(len(res.Content)),
@@ -328,6 +328,14 @@ func (w *walk) close(ctx context.Context, res *tongs.Result, panic any) *tongs.R
 		w.observe(res)
 	}
 	return res
+}
+
+// title names a call that did not get as far as a title of its own.
+func (w *walk) title() string {
+	if w.plan != nil && w.plan.Message != "" {
+		return w.plan.Message
+	}
+	return w.call.Tool
 }
 
 func (w *walk) observe(res *tongs.Result) {
