@@ -48,14 +48,6 @@ func (t token) match(word string) bool {
 	return strings.HasSuffix(word, last)
 }
 
-// slashed reports whether the token has a slash, so that it is about a program at a path.
-func (t token) slashed() bool {
-	if !t.quoted {
-		return strings.ContainsAny(t.raw, `/\`)
-	}
-	return strings.ContainsAny(strings.Join(t.parts, ""), `/\`)
-}
-
 // lexer takes tokens off a pattern.
 type lexer struct{ rest string }
 
@@ -108,7 +100,7 @@ func (l *lexer) quoted() (token, error) {
 		case '"':
 			quote, err := strconv.QuotedPrefix(l.rest)
 			if err != nil {
-				return t, errors.New("a double quote is not closed or has an escape that is none; single quotes take everything literally")
+				return t, errors.New("a double quote is not closed or has an escape that is none; try single quotes")
 			}
 			text, err := strconv.Unquote(quote)
 			if err != nil {
@@ -150,7 +142,7 @@ func matchArgv(pattern string, argv []string, strict bool) (bool, error) {
 		if !more && !exact && t.lone("*") {
 			return true, nil
 		}
-		if n >= len(argv) || !(t.match(argv[n]) || n == 0 && strict && !t.slashed() && t.match(program(argv[0]))) {
+		if n >= len(argv) || !(t.match(argv[n]) || n == 0 && strict && t.match(program(argv[0]))) {
 			return false, nil
 		}
 		if !more {

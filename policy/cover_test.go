@@ -69,6 +69,9 @@ func TestProposeNothingWhereOneCannotBeCovered(t *testing.T) {
 			t.Errorf("%v: proposed %v", e, got)
 		}
 	}
+	if (policy.Cover{Kind: tongs.EffectDelete, Pattern: "a"}).Covers(tongs.Effect{Kind: tongs.EffectDelete, Path: tongs.Path{Rel: "a"}}) {
+		t.Error("a delete is covered")
+	}
 	if got := policy.Propose(effects(write("b"), write("b"))); len(got) != 1 {
 		t.Errorf("the same twice: %v", got)
 	}

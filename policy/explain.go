@@ -48,7 +48,8 @@ func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 	case byRule:
 		return f.byRule(strings.TrimPrefix(by, ruleWord), what)
 	case byMaybe:
-		return fmt.Sprintf("It cannot be told whether %q is something that the rule %s blocks.", what, strings.TrimPrefix(by, maybeWord))
+		rule := strings.TrimPrefix(by, maybeWord)
+		return fmt.Sprintf("It cannot be told whether %q is something that the rule %s is about.", what, rule)
 	case byMark:
 		return fmt.Sprintf("%q must be asked for each time: %s.", what, why(e))
 	case byKind:

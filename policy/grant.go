@@ -92,7 +92,7 @@ func (g Grant) Validate() error {
 	case g.Key.Tool == "":
 		return fmt.Errorf("grant %s names no tool", g.ID)
 	case !g.Key.Source.BuiltIn() && g.Key.Source.Digest == "":
-		return fmt.Errorf("grant %s: %s is not built in and has no digest, so that a grant would outlive its code", g.ID, g.Key.Tool)
+		return fmt.Errorf("grant %s: %s is not built in and has no digest, so that it would outlive the code", g.ID, g.Key.Tool)
 	case g.RulesDigest == "":
 		return fmt.Errorf("grant %s has no digest of the rules, so that it would outlive them", g.ID)
 	case len(g.Covers) == 0:
@@ -128,14 +128,20 @@ func (j *judge) remember(v *Verdict) bool {
 	return true
 }
 
-// coverable reports whether a grant may answer for the effect. An unknown one is remembered only for a tool that has no
-// plan and whose code a person knows: there the tool is what was approved.
+// coverable reports whether a grant may answer for the effect.
 func (j *judge) coverable(e *tongs.Effect) bool {
-	if opaque(e) && !(e.Unknown && j.in.Unplanned && j.lenient) {
+	if opaque(e) && !j.itself(e) {
 		return false
 	}
 	_, ok := proposal(e)
 	return ok
+}
+
+// itself reports whether an unknown effect stands for the tool as such, whose code a person knows: the tool has no plan,
+// or it is one from outside, whose execution is the running of its own program. Approving that is approving the tool.
+func (j *judge) itself(e *tongs.Effect) bool {
+	own := !j.spec.Source.BuiltIn() && e.Kind == tongs.EffectExecute
+	return e.Unknown && j.lenient && (j.in.Unplanned || own)
 }
 
 // granted answers the verdict's asks from the grants, all of them or none.

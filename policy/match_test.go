@@ -157,7 +157,11 @@ func TestStrictWordsCannotBeEvadedBySpelling(t *testing.T) {
 	}{{"a[", write("a/b")}, {"rm 'x", run("rm y")}, {"[::1", get("example.com")}} {
 		r := tongs.Rule{Effects: tongs.Kinds(bad.e.Kind), Pattern: bad.pattern, Decision: tongs.Blocked}
 		free := tool("x", "", tongs.AllPermissions, tongs.PreApproved)
-		want(t, input(free, effects(bad.e), r), tongs.Ask, policy.StepMustAsk)
+		for _, spec := range []*tongs.Spec{free, outside(tongs.SourceMCP, "s__x", tongs.Ask)} {
+			in := input(spec, effects(bad.e), r, about(spec.Name, tongs.PreApproved))
+			in.Mode = tongs.ModeAll
+			want(t, in, tongs.Ask, policy.StepMustAsk)
+		}
 		r.Decision = tongs.PreApproved
 		want(t, input(edit(), effects(bad.e), r), tongs.Ask, policy.StepDefault)
 	}

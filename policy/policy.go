@@ -28,7 +28,8 @@ type Input struct {
 	// Effects are never empty: see Unplanned. An empty list is judged as Unplanned(Spec).
 	Effects []tongs.Effect
 	// Unplanned is true where the effects are those of Unplanned, because the tool has no plan. Only then can an
-	// unknown effect be remembered: an unknown effect in a plan is one that could not be told this time.
+	// unknown effect be remembered, besides the execution of a tool from outside: one in a plan is one that could not
+	// be told this time.
 	Unplanned bool
 	// Default and Say are the plan's.
 	Default, Say *tongs.Decision

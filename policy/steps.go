@@ -186,8 +186,8 @@ func (j *judge) link() finding {
 func (j *judge) blocked() (finding, bool) {
 	f := finding{decision: tongs.Blocked, step: StepBlocked}
 	in, own, ownCause := j.in, j.spec.Default, bySpec
-	if in.Default != nil {
-		own, ownCause = max(own, *in.Default), byPlan
+	if in.Default != nil && *in.Default > own {
+		own, ownCause = *in.Default, byPlan
 	}
 	switch {
 	case j.w.word.is(tongs.Blocked):

@@ -102,11 +102,11 @@ func (w *words) narrow(r *tongs.Rule, d tongs.Decision) {
 	w.floor.strictest(r, d)
 }
 
-// maybe takes up an ask or blocked rule whose pattern the effect may or may not meet. A tool from outside is judged as
-// what it is, by its source and digest, and held by the sandbox to what was decided: there it only rules out a lenient
-// default. A built-in tool that cannot tell what it would do asks.
+// maybe takes up an ask or blocked rule that the effect may or may not meet. What a tool from outside does is unknown as
+// a rule; it is judged as what it is, by its source and digest, and held by the sandbox to what was decided: there such
+// a rule only rules out a lenient default. A built-in tool that cannot tell what it would do asks.
 func (j *judge) maybe(w *words, r *tongs.Rule, a application) {
-	if !j.spec.Source.BuiltIn() && j.e.Kind != tongs.EffectDelete {
+	if !j.spec.Source.BuiltIn() && opaque(j.e) {
 		w.floor.strictest(r, tongs.Ask)
 		return
 	}
