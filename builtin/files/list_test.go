@@ -1,7 +1,10 @@
 package files
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -86,10 +89,9 @@ func TestListNestedRoot(t *testing.T) {
 	b.equal("names", names(v), "/cache")
 }
 
-// TestListHugeDirectory lists far more entries than it keeps.
-func TestListHugeDirectory(t *testing.T) {
+func TestListMoreThanTheMost(t *testing.T) {
 	b := newBench(t, setup{nope: true})
-	const n = 5000
+	const n = 700
 	for i := range n {
 		b.must(os.WriteFile(filepath.Join(b.dir, fmt.Sprintf("f%05d", n-i)), nil, 0o644))
 	}
@@ -99,7 +101,44 @@ func TestListHugeDirectory(t *testing.T) {
 	if len(v.Entries) != 500 || v.Left != n+1-500 || v.Entries[0].Name != "zdir" || v.Entries[1].Name != "f00001" || v.Entries[499].Name != "f00499" {
 		t.Errorf("%d entries, %d left, %s ... %s", len(v.Entries), v.Left, v.Entries[0].Name, v.Entries[len(v.Entries)-1].Name)
 	}
-	b.contains("content", res.Content, "[500 of these shown; 4501 left; list a subdirectory to see them]")
+	b.contains("content", res.Content, "[500 of these shown; 201 left; list a subdirectory to see them]")
+}
+
+// endless is a directory of a million entries, which no file system needs to hold.
+type endless struct{ tongs.FileView }
+
+func (endless) ReadDir(p tongs.Path) iter.Seq2[tongs.FileInfo, error] {
+	return func(yield func(tongs.FileInfo, error) bool) {
+		for i := range 1_000_000 {
+			if !yield(tongs.FileInfo{Path: p.Join(fmt.Sprintf("f%07d", (i*7919)%1_000_000)), Type: tongs.FileRegular}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestListAMillionEntriesInBoundedMemory(t *testing.T) {
+	l := &listing{files: endless{}, root: tongs.Path{Rel: "."}, limit: 200}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	if err := l.walk(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+	out := l.output(500)
+	if len(out.Entries) != 200 || out.Left != 999_800 || out.Entries[0].Name != "f0000000" || out.Entries[199].Name != "f0000199" {
+		t.Errorf("%d entries, %d left, %v", len(out.Entries), out.Left, out.Entries[0])
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := (&listing{files: endless{}, root: tongs.Path{Rel: "."}, limit: 200}).walk(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
 }
 
 func TestInfoAndExists(t *testing.T) {
