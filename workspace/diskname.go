@@ -28,22 +28,29 @@ func diskName(dir, name string) string {
 	if err != nil {
 		return name
 	}
-	found := ""
+	return pickName(name, names, func(other string) bool {
+		o, err := os.Lstat(filepath.Join(dir, other))
+		return err == nil && os.SameFile(fi, o)
+	})
+}
+
+// pickName returns which of the names of a directory the given one leads to: the one that differs by case only, or
+// else, for a name that could be a short or a composed one, any that is the same file.
+func pickName(name string, names []string, same func(string) bool) string {
 	for _, other := range names {
-		if !strings.EqualFold(other, name) && asciiOnly(name) && !strings.Contains(name, "~") {
-			continue
-		}
-		if o, err := os.Lstat(filepath.Join(dir, other)); err == nil && os.SameFile(fi, o) {
-			found = other
-			if strings.EqualFold(other, name) {
-				break
-			}
+		if strings.EqualFold(other, name) && same(other) {
+			return other
 		}
 	}
-	if found == "" {
+	if asciiOnly(name) && !strings.Contains(name, "~") {
 		return name
 	}
-	return found
+	for _, other := range names {
+		if same(other) {
+			return other
+		}
+	}
+	return name
 }
 
 // ambiguous reports whether another name may lead to the same entry: the name in the other case does, or the system

@@ -53,8 +53,9 @@ type stat struct {
 	mtime, ctime    int64
 	dev, ino, nlink uint64
 	uid, gid        uint32
-	// weak is set where the system tells neither inode nor change time.
+	// weak is set where the system tells neither inode nor change time; fi is what it tells then.
 	weak bool
+	fi   fs.FileInfo
 }
 
 func (st stat) info(p tongs.Path) tongs.FileInfo {
@@ -64,7 +65,12 @@ func (st stat) info(p tongs.Path) tongs.FileInfo {
 }
 
 // same reports whether two descriptions are of the same file, in whatever state.
-func (st stat) same(o stat) bool { return st.typ == o.typ && st.dev == o.dev && st.ino == o.ino }
+func (st stat) same(o stat) bool {
+	if st.weak || o.weak {
+		return st.fi != nil && o.fi != nil && os.SameFile(st.fi, o.fi)
+	}
+	return st.typ == o.typ && st.dev == o.dev && st.ino == o.ino
+}
 
 func typeOf(mode fs.FileMode) tongs.FileType {
 	switch {

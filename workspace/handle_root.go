@@ -220,7 +220,7 @@ func (d rootDir) close() { _ = d.root.Close() }
 // weakStat describes a file by what every system knows. The version of such a file rests on its content.
 func weakStat(fi fs.FileInfo) stat {
 	return stat{
-		typ: typeOf(fi.Mode()), mode: fi.Mode(), size: fi.Size(), mtime: fi.ModTime().UnixNano(), weak: true,
+		typ: typeOf(fi.Mode()), mode: fi.Mode(), size: fi.Size(), mtime: fi.ModTime().UnixNano(), weak: true, fi: fi,
 	}
 }
 

@@ -148,7 +148,7 @@ func (m *move) rename() error {
 	if m.exists {
 		// The system does nothing where both names are links to one file.
 		there, err := m.dst.lstat(m.dstName)
-		if err == nil && !there.weak && there.same(m.srcStat) {
+		if err == nil && there.same(m.srcStat) {
 			return m.src.remove(m.srcName, false)
 		}
 	}

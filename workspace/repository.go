@@ -74,7 +74,7 @@ func (w *Workspace) scan(p tongs.Path) (why string, found bool) {
 		return "it cannot be looked into for protected names", true
 	}
 	defer h.close()
-	left := scanLimit
+	left := w.scanLimit
 	why, err = scanDir(h, p, formsOf(p.Rel), &left)
 	switch {
 	case err == nil:
@@ -96,7 +96,7 @@ func scanDir(h handle, p tongs.Path, above []form, left *int) (why string, err e
 	}
 	for _, name := range list {
 		if *left--; *left < 0 {
-			return fmt.Sprintf("has more than %d entries, too many to look for protected names", scanLimit), errScanned
+			return "has too many entries to look for protected names among them", errScanned
 		}
 		q := p.Join(name)
 		forms := append(above[:len(above):len(above)], formOf(name))

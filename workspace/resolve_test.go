@@ -267,6 +267,18 @@ func TestDiskName(t *testing.T) {
 	}
 }
 
+func TestPickName(t *testing.T) {
+	names := []string{"README", "Makefile", "caf\u00e9", ".git", "a~b"}
+	leads := map[string]string{"makefile": "Makefile", "cafe\u0301": "caf\u00e9", "GIT~1": ".git", "readme": "other"}
+	for name, want := range map[string]string{
+		"makefile": "Makefile", "cafe\u0301": "caf\u00e9", "GIT~1": ".git", "readme": "readme", "none": "none", "a~c": "a~c",
+	} {
+		if got := pickName(name, names, func(other string) bool { return leads[name] == other }); got != want {
+			t.Errorf("pickName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestWindowsNames(t *testing.T) {
 	for _, name := range []string{
 		"C:", "a:stream", ".git::$INDEX_ALLOCATION", "CON", "nul", "aux.txt", "Com1", "LPT9.x", "com¹", "conin$", "NUL .txt",

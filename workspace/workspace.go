@@ -69,6 +69,8 @@ type Workspace struct {
 	litter *litter
 	racy   racyMemory
 	umask  fs.FileMode
+	// scanLimit is how many entries a scan for protected names looks at.
+	scanLimit int
 	// copyAlways makes Rename copy as it does across devices; crash is called at the steps of a replacement. Both
 	// are for tests.
 	copyAlways bool
@@ -88,7 +90,7 @@ var rootName = regexp.MustCompile(`^[a-z0-9_-]+$`)
 func Open(opt Options) (*Workspace, error) { return open(opt, openHandle) }
 
 func open(opt Options, openRoot func(string) (handle, error)) (_ *Workspace, err error) {
-	w := &Workspace{byName: map[string]*rootEntry{}, crash: func(string) {}}
+	w := &Workspace{byName: map[string]*rootEntry{}, scanLimit: scanLimit, crash: func(string) {}}
 	defer func() {
 		if err != nil {
 			_ = w.Close()
