@@ -58,3 +58,7 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 .PHONY: update
 update: ## rewrite the snapshots and golden files that the tests compare with
 	$(GO) test ./builtin/... ./policy ./registry -update
+
+.PHONY: pictures
+pictures: build ## make the pictures of the terminal in docs/images again
+	./scripts/pictures bin/tongs
