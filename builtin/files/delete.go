@@ -45,7 +45,7 @@ func (t *tools) deleteTool() (tongs.Tool, error) {
 		Spec: tongs.Spec{
 			Name: "delete_file", Title: "Delete file", Toolset: Toolset,
 			Description: "Delete a file, link or directory. A directory with entries needs recursive.",
-			Needs:       tongs.Read | tongs.Write,
+			Needs:       tongs.Write,
 			Hints:       tongs.Hints{Destructive: true},
 		},
 		Plan: planDelete,

@@ -38,7 +38,7 @@ func (t *tools) moveTool() (tongs.Tool, error) {
 		Spec: tongs.Spec{
 			Name: "move_file", Title: "Move file", Toolset: Toolset,
 			Description: "Move or rename a file, link or directory. Replaces a file only with overwrite.",
-			Needs:       tongs.Read | tongs.Write,
+			Needs:       tongs.Write,
 			Hints:       tongs.Hints{Destructive: true},
 		},
 		Plan: planMove,

@@ -236,11 +236,11 @@ func (r *reading) finish(first, last int64, more bool, cut int, shown *strings.B
 	var notes []string
 	if more {
 		r.out.NextOffset = last + 1
-		left := ""
+		left := fmt.Sprintf(" of a file of %s", size(r.info.Size))
 		if r.counted {
 			left = fmt.Sprintf("; %s left", count(r.total-last, "line"))
 		}
-		notes = append(notes, fmt.Sprintf("lines %d to %d%s of %s%s; read on with offset=%d", first, last, of, size(r.info.Size), left, last+1))
+		notes = append(notes, fmt.Sprintf("lines %d to %d%s%s; read on with offset=%d", first, last, of, left, last+1))
 	} else if first < 0 {
 		notes = append(notes, "the lines are numbered from the end, since the file is too large to count them")
 	}

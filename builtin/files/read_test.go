@@ -50,7 +50,7 @@ func TestReadShowsLines(t *testing.T) {
 		total, next   int64
 		encoding, end string
 	}{
-		{"all", args{"path": "ten", "limit": 2}, "     1\tline 1\n     2\tline 2\n[lines 1 to 2 of 10 of 71 bytes; 8 lines left; read on with offset=3]", "line 1\nline 2\n", 10, 3, "utf-8", "lf"},
+		{"all", args{"path": "ten", "limit": 2}, "     1\tline 1\n     2\tline 2\n[lines 1 to 2 of 10; 8 lines left; read on with offset=3]", "line 1\nline 2\n", 10, 3, "utf-8", "lf"},
 		{"offset", args{"path": "ten", "offset": 9}, "     9\tline 9\n    10\tline 10", "line 9\nline 10\n", 10, 0, "utf-8", "lf"},
 		{"offset zero", args{"path": "ten", "offset": 0, "limit": 1}, "     1\tline 1\n[lines 1 to 1", "line 1\n", 10, 2, "utf-8", "lf"},
 		{"from the end", args{"path": "ten", "offset": -2}, "     9\tline 9\n    10\tline 10", "line 9\nline 10\n", 10, 0, "utf-8", "lf"},
@@ -193,7 +193,7 @@ func TestReadTailOfHugeFileInConstantMemory(t *testing.T) {
 	v = value[ReadOutput](b, b.ok("read_file", args{"path": "huge.log", "offset": -10, "limit": 4}))
 	b.equal("next", v.NextOffset, int64(-6))
 	res = b.ok("read_file", args{"path": "huge.log", "limit": 1})
-	b.contains("content", res.Content, "     1\tthe first line\n[lines 1 to 1 of 2.1 GB; read on with offset=2]")
+	b.contains("content", res.Content, "     1\tthe first line\n[lines 1 to 1 of a file of 2.1 GB; read on with offset=2]")
 }
 
 func TestReadCancelled(t *testing.T) {

@@ -45,8 +45,8 @@ func (t *tools) writeTool() (tongs.Tool, error) {
 		Spec: tongs.Spec{
 			Name: "write_file", Title: "Write file", Aliases: []string{"write"}, Toolset: Toolset,
 			Description: "Create or overwrite a file with the given content. To change a part of a file use edit.",
-			Needs:       tongs.Read | tongs.Write,
-			Hints:       tongs.Hints{Destructive: true, Idempotent: true},
+			Needs:       tongs.Write, Optional: tongs.Read,
+			Hints: tongs.Hints{Destructive: true, Idempotent: true},
 		},
 		Plan: t.planWrite,
 		Run:  t.write,
@@ -176,7 +176,7 @@ func (t *tools) planWrite(ctx context.Context, v *tongs.View, in WriteInput) (*t
 	if err != nil {
 		return nil, err
 	}
-	if w.unchanged() {
+	if w.unchanged() && v.Granted.Has(tongs.Read) {
 		return readPlan(w.path, fmt.Sprintf("Leave %s as it is: it has this content already", w.path)), nil
 	}
 	plan := &tongs.Plan{
