@@ -99,7 +99,7 @@ func TestSwappingRace(t *testing.T) {
 				{Kind: tongs.EffectRead, Unknown: true}, {Kind: tongs.EffectWrite, Unknown: true}, {Kind: tongs.EffectDelete, Unknown: true},
 			}}
 			files := w.Files(in("."), any)
-			for i := 0; i < 60 || swaps.Load() < 60; i++ {
+			for i := 0; i < 40 || swaps.Load() < 40; i++ {
 				attack(t, files, i)
 			}
 			close(stop)

@@ -31,8 +31,9 @@ func newLitter(lockDir string) (*litter, error) {
 	return l, ours(l.dir)
 }
 
-// add registers a temporary file before it is made. done is called when it is gone or in its place.
-func (l *litter) add(ctx context.Context, host string) (done func(), err error) {
+// add registers a temporary file before it is made, and directories that will be made for it, the deepest first. done
+// is called when the file is gone or in its place.
+func (l *litter) add(ctx context.Context, host string, dirs ...string) (done func(), err error) {
 	name := filepath.Join(l.dir, randomName())
 	f, err := lockFile(ctx, name)
 	if err != nil {
@@ -44,7 +45,7 @@ func (l *litter) add(ctx context.Context, host string) (done func(), err error) 
 		_ = os.Remove(name)
 	}
 	// The path is in a file of its own, since some systems let nobody read a locked one.
-	if err := os.WriteFile(name+pathSuffix, []byte(host), 0o600); err != nil {
+	if err := os.WriteFile(name+pathSuffix, []byte(strings.Join(append([]string{host}, dirs...), "\x00")), 0o600); err != nil {
 		done()
 		return nil, err
 	}
@@ -83,12 +84,28 @@ func clearPath(name string) bool {
 	if err != nil {
 		return missing(err)
 	}
-	host, err := io.ReadAll(io.LimitReader(file, 16<<10))
+	list, err := io.ReadAll(io.LimitReader(file, 16<<20))
 	_ = file.Close()
-	if err != nil || (len(host) > 0 && !discard(string(host))) {
+	if err != nil {
+		return false
+	}
+	host, dirs, _ := strings.Cut(string(list), "\x00")
+	if host != "" && !discard(host) {
 		return false // kept for the next sweep
 	}
+	for dir := range strings.SplitSeq(dirs, "\x00") {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(dir) && real == dir {
+			removeEmpty(dir)
+		}
+	}
 	return os.Remove(name) == nil
+}
+
+// removeEmpty removes a directory that holds nothing, and only that.
+func removeEmpty(dir string) {
+	if fi, err := os.Lstat(dir); err == nil && fi.IsDir() {
+		_ = os.Remove(dir)
+	}
 }
 
 // discard removes a temporary file, or the directory that a move across devices was copied to, and reports whether

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"path"
 	"strings"
 	"sync"
 	"unicode"
@@ -133,9 +132,7 @@ func formsOf(rel string) []form {
 func formOf(name string) form {
 	f := form{folded: fold(name)}
 	for _, p := range public {
-		if ok, _ := path.Match(p, f.folded); ok {
-			f.public = true
-		}
+		f.public = f.public || glob(p, f.folded)
 	}
 	base, ext, _ := strings.Cut(f.folded, ".")
 	stem, number, ok := strings.Cut(base, "~")
@@ -149,8 +146,17 @@ func formOf(name string) form {
 	return f
 }
 
+// glob matches a name with a pattern that has at most one *.
+func glob(pattern, name string) bool {
+	before, after, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == name
+	}
+	return len(name) >= len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
+}
+
 func (f form) match(pattern string) bool {
-	if ok, _ := path.Match(pattern, f.folded); ok {
+	if glob(pattern, f.folded) {
 		return !f.public
 	}
 	if f.short == "" {

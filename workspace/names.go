@@ -8,7 +8,7 @@ import (
 
 // Name is an entry of the list of protected names.
 type Name struct {
-	// Pattern is one or more names, separated by slashes; * stands for any part of a name. It means every path that
+	// Pattern is one or more names, separated by slashes; one * in a name stands for any part of it. It means every path that
 	// has these names in a row, at any depth, and everything below.
 	Pattern string
 	// Why completes "protected: ", or "secret: " where Secret is set.

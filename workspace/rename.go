@@ -27,6 +27,15 @@ func (f *files) Rename(ctx context.Context, from, to tongs.Path, opt tongs.Renam
 	if to.Rel == "." {
 		return tongs.Errorf(tongs.CodePermissionDenied, "%q is %s itself, which is never replaced", to.String(), f.w.label(to.Root))
 	}
+	if opt.MakeDirs {
+		if dirs := f.w.missingParents(to); len(dirs) > 0 {
+			done, err := f.w.litter.add(ctx, "", dirs...)
+			if err != nil {
+				return fail("move to", to, err)
+			}
+			defer done()
+		}
+	}
 	dir, made, err := f.w.makeParent(to, opt.MakeDirs)
 	if err != nil {
 		return fail("move to", to, err)

@@ -155,17 +155,21 @@ func (w *Workspace) tryTemp(ctx context.Context, p tongs.Path, makeDirs bool) (*
 	if p.Rel == "." {
 		return nil, syscall.EISDIR
 	}
-	var err error
-	if t.dir, t.made, err = w.makeParent(p, makeDirs); err != nil {
+	var dirs []string
+	if makeDirs {
+		dirs = w.missingParents(p)
+	}
+	done, err := w.litter.add(ctx, w.Host(p.Dir().Join(t.temp)), dirs...)
+	if err != nil {
 		return nil, err
 	}
-	done, err := w.litter.add(ctx, w.Host(p.Dir().Join(t.temp)))
-	if err != nil {
-		t.discard()
+	w.crash("registered")
+	if t.dir, t.made, err = w.makeParent(p, makeDirs); err != nil {
+		done()
 		return nil, err
 	}
 	t.done = done
-	w.crash("registered")
+	w.crash("made")
 	if t.file, err = t.dir.create(t.temp, 0o600); err != nil {
 		t.discard()
 		return nil, err
@@ -194,6 +198,21 @@ func (ps *parents) close() {
 	for _, d := range ps.dirs {
 		d.close()
 	}
+}
+
+// missingParents returns the host directories that must be made for p, the deepest first.
+func (w *Workspace) missingParents(p tongs.Path) (list []string) {
+	for dir := p.Dir(); dir.Rel != "."; dir = dir.Dir() {
+		h, err := w.directory(dir)
+		if err == nil {
+			h.close()
+		}
+		if !missing(err) {
+			break
+		}
+		list = append(list, w.Host(dir))
+	}
+	return list
 }
 
 // makeParent opens the directory of p and, where makeDirs is set, makes it first. The caller closes both results.

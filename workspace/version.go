@@ -39,7 +39,7 @@ import (
 // was made inside the window and is compared outside, or the other way round: see the cases in TestVersionWindow.
 const (
 	racyWindow  = 2 * time.Second
-	alwaysHash  = 1 << 20
+	alwaysHash  = 256 << 10
 	weakHash    = 64 << 20 // on systems without inode and change time
 	racyEntries = 1024
 )
@@ -160,7 +160,8 @@ func (w *Workspace) openState(f *os.File, st stat, like tongs.Version) (state, e
 			return s, nil
 		}
 		sum := sha256.New()
-		if _, err := io.Copy(sum, io.NewSectionReader(f, 0, 1<<62)); err != nil {
+		buf := make([]byte, min(st.size+1, 256<<10))
+		if _, err := io.CopyBuffer(sum, io.NewSectionReader(f, 0, 1<<62), buf); err != nil {
 			return state{}, err
 		}
 		s.digest = hex.EncodeToString(sum.Sum(nil))
