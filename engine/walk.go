@@ -35,7 +35,7 @@ type walk struct {
 	plan     *tongs.Plan
 	effects  []tongs.Effect
 	verdict  policy.Verdict
-	// unplanned means that the tool could not say what the call would do.
+	// unplanned means that the tool has no plan at all.
 	unplanned bool
 
 	needed   []tongs.Effect // what running tools met
@@ -173,14 +173,15 @@ func (w *walk) validate() error {
 // about them is marked here, so that no tool can forget it.
 func (w *walk) makePlan(ctx context.Context) (err error) {
 	w.plan = &tongs.Plan{}
-	if planner, ok := w.tool.(tongs.Planner); ok {
+	planner, plans := w.tool.(tongs.Planner)
+	w.unplanned = !plans
+	if plans {
 		if w.plan, err = w.callPlan(ctx, planner); err != nil {
 			return err
 		}
 	}
 	effects := slices.Clone(w.plan.Effects)
-	w.unplanned = len(effects) == 0
-	if w.unplanned {
+	if len(effects) == 0 {
 		effects = policy.Unplanned(w.spec)
 	}
 	if !w.spec.Source.BuiltIn() && !slices.ContainsFunc(effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute }) {
