@@ -71,6 +71,9 @@ type defined[In, Out any] struct {
 func (t *defined[In, Out]) Spec() *Spec { return t.spec }
 
 func (t *defined[In, Out]) Call(ctx context.Context, env *Env, call *Call) (*Result, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	in, err := decode[In](call)
 	if err != nil {
 		return nil, err
