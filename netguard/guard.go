@@ -1,0 +1,133 @@
+// Package netguard is the one place where connections leave. A name is resolved once, every address it has is
+// checked, and exactly a checked address is dialled, so that an answer which changes in between wins nothing. Private,
+// loopback and other special addresses are refused unless the caller allowed that very host.
+package netguard
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// Guard dials. Its zero value works; it is safe for concurrent use.
+type Guard struct {
+	// Resolve looks up the addresses of a name; nil means the system's resolver.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Dial connects to an address; nil means a plain TCP dialer.
+	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
+	// Log is told of every attempt once it is over; it may be nil and must not block.
+	Log func(Attempt)
+}
+
+// Decision says whether a target may be reached.
+type Decision struct {
+	// Err refuses; nil allows.
+	Err error
+	// Private allows special addresses too: the person or rule meant this very host.
+	Private bool
+}
+
+// Attempt is one connection that was tried.
+type Attempt struct {
+	Target Target
+	// Addr is the address that was dialled, invalid where none was.
+	Addr netip.AddrPort
+	// Err is why it failed or was refused, nil where it connected.
+	Err error
+	At  time.Time
+	// Sent and Received are the bytes that passed, where the guard carried them.
+	Sent, Received int64
+}
+
+// Connect dials a target that was decided on.
+func (g *Guard) Connect(ctx context.Context, t Target, d Decision) (conn net.Conn, err error) {
+	attempt := Attempt{Target: t, At: time.Now()}
+	defer func() {
+		if attempt.Err = err; err != nil || g.Log == nil {
+			g.log(attempt)
+			return
+		}
+		conn = &counted{Conn: conn, attempt: attempt, done: g.Log}
+	}()
+	if d.Err != nil {
+		return nil, d.Err
+	}
+	addrs, err := g.addresses(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if !d.Private {
+		if i := slices.IndexFunc(addrs, special); i >= 0 {
+			// One special address condemns the name: an answer that mixes them is how rebinding is tried.
+			return nil, tongs.Errorf(tongs.CodeNetworkError,
+				"%s is %s, an address of this machine or network; allow that host by name if it is meant", t.Host, addrs[i])
+		}
+	}
+	var failures []error
+	for _, addr := range addrs {
+		attempt.Addr = netip.AddrPortFrom(addr, t.Port)
+		conn, err := g.dial(ctx, attempt.Addr)
+		if err == nil {
+			return conn, nil
+		}
+		failures = append(failures, err)
+	}
+	return nil, tongs.Errorf(tongs.CodeNetworkError, "%s cannot be reached: %w", t, errors.Join(failures...))
+}
+
+func (g *Guard) addresses(ctx context.Context, t Target) ([]netip.Addr, error) {
+	if addr, err := netip.ParseAddr(t.Host); err == nil {
+		return []netip.Addr{addr.Unmap()}, nil
+	}
+	resolve := g.Resolve
+	if resolve == nil {
+		resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	addrs, err := resolve(ctx, t.Host)
+	if err != nil {
+		return nil, tongs.Errorf(tongs.CodeNetworkError, "%s cannot be resolved: %w", t.Host, err)
+	}
+	if len(addrs) == 0 {
+		return nil, tongs.Errorf(tongs.CodeNetworkError, "%s has no address", t.Host)
+	}
+	for i := range addrs {
+		addrs[i] = addrs[i].Unmap()
+	}
+	return addrs, nil
+}
+
+func (g *Guard) dial(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+	if g.Dial != nil {
+		return g.Dial(ctx, addr)
+	}
+	dialer := net.Dialer{Timeout: 30 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		if address != addr.String() {
+			return tongs.Errorf(tongs.CodeInternal, "about to dial %s rather than %s", address, addr)
+		}
+		return nil
+	}}
+	return dialer.DialContext(ctx, "tcp", addr.String())
+}
+
+func (g *Guard) log(a Attempt) {
+	if g.Log != nil {
+		g.Log(a)
+	}
+}
+
+var guardian = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())
+
+// special reports whether an address is anything but an ordinary public one.
+func special(addr netip.Addr) bool {
+	return guardian.Safe("tcp", netip.AddrPortFrom(addr, 443).String(), nil) != nil
+}
