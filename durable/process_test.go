@@ -137,7 +137,7 @@ func race(t *testing.T, dir, job string, n int) string {
 // 32 processes make the file together and write one chain, without a loss.
 func TestManyProcessesWriteOneChain(t *testing.T) {
 	dir := t.TempDir()
-	const processes, calls = 32, 200
+	const processes, calls = 32, callsEach
 	race(t, dir, fmt.Sprintf("calls %d", calls), processes)
 	db := openDB(t, dir)
 	if chain := audittest.Whole(t, db.Audit(), ""); chain.Entries != 3*processes*calls {

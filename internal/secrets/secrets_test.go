@@ -41,6 +41,10 @@ func TestText(t *testing.T) {
 		{"flag", "mysql --password hunter2 -u me", "mysql --password [redacted secret] -u me"},
 		{"flag with =", "mysql --password=hunter2", "mysql --password=[redacted secret]"},
 
+		{"glued to other text", "000" + aws + " x" + github, "000[redacted AWS access key] x[redacted GitHub token]"},
+		{"after an escape", `a\nsk-proj-` + strings.Repeat("a9", 20) + `\n`, `a\n[redacted API key]\n`},
+		{"jwt after an escape", `\t` + jwtTok, `\t[redacted JWT]`},
+
 		{"clean", "go test ./... -run TestX", "go test ./... -run TestX"},
 		{"reference", "PASSWORD=$PASSWORD TOKEN=${T}", "PASSWORD=$PASSWORD TOKEN=${T}"},
 		{"words", "sk-learn-is-a-library-for-people task-based risk-averse", "sk-learn-is-a-library-for-people task-based risk-averse"},

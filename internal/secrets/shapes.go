@@ -42,7 +42,7 @@ type shape struct {
 	kind   string
 	of     class
 	min    int
-	// digit wants at least one digit, where words could look the same.
+	// digit marks a prefix that ends words too: it must start one, and at least one digit must follow.
 	digit bool
 }
 
@@ -116,13 +116,21 @@ func matchAt(text string, i int) Match {
 	case c == '-':
 		return dash(text, i)
 	}
-	if i > 0 && classes[text[i-1]]&word != 0 {
+	if i+1 == len(text) {
 		return Match{}
 	}
-	for _, s := range byFirst[text[i]] {
+	candidates := byFirst[text[i]]
+	for k := range candidates {
+		s := &candidates[k]
+		if s.prefix[1] != text[i+1] || s.digit && !startsWord(text, i) {
+			continue
+		}
 		if m := s.at(text, i); m.End > 0 {
 			return m
 		}
+	}
+	if c := text[i]; c != 'e' && c != 'b' && c != 'B' || !startsWord(text, i) {
+		return Match{}
 	}
 	switch text[i] {
 	case 'e':
@@ -133,7 +141,16 @@ func matchAt(text string, i int) Match {
 	return Match{}
 }
 
-func (s shape) at(text string, i int) Match {
+// startsWord reports whether a word starts at i: what is before it is no part of a word, or is an escape in a text that
+// is quoted inside another (\\n).
+func startsWord(text string, i int) bool {
+	if i == 0 || classes[text[i-1]]&word == 0 {
+		return true
+	}
+	return i > 1 && text[i-2] == '\\' && strings.IndexByte("nrt", text[i-1]) >= 0
+}
+
+func (s *shape) at(text string, i int) Match {
 	if !strings.HasPrefix(text[i:], s.prefix) {
 		return Match{}
 	}
