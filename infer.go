@@ -78,7 +78,7 @@ func findOwnForms(t reflect.Type, own map[reflect.Type]*jsonschema.Schema, seen 
 		for f := range t.Fields() {
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			switch {
-			case !f.IsExported() && !f.Anonymous, name == "-" && options == "":
+			case !f.IsExported() && !f.Anonymous, f.Tag.Get("json") == "-":
 				continue
 			case f.Anonymous && name != "":
 				return fmt.Errorf("type %s, field %s: an embedded field cannot have a json name; name the field", t, f.Name)
@@ -207,8 +207,8 @@ func (in *inferrer) applyStruct(t reflect.Type, s *jsonschema.Schema, top bool) 
 func propertyFields(t reflect.Type) map[string]reflect.StructField {
 	fields := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(t) {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || !f.IsExported() || name == "-" && options == "" {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || !f.IsExported() || f.Tag.Get("json") == "-" {
 			continue
 		}
 		if name == "" {
