@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 
@@ -114,9 +113,6 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 	}
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
-
-// Names returns the names of the outcomes that occurred, sorted.
-func (s Stats) Names() []string { return slices.Sorted(maps.Keys(s.Outcomes)) }
 
 // Stream yields the rows of any log that fit the filter, newest first.
 func Stream(ctx context.Context, log Log, f Filter) iter.Seq2[Row, error] {
