@@ -26,7 +26,7 @@ var floors = []struct {
 	},
 	{
 		"1a mechanisms", "each is of use alone and knows the vocabulary only",
-		[]string{"internal/id", "internal/text", "internal/secrets", "schema", "workspace", "store", "netguard", "command", "sandbox"},
+		[]string{"internal/id", "internal/nearest", "internal/text", "internal/secrets", "schema", "workspace", "store", "netguard", "command", "sandbox"},
 	},
 	{
 		"1b stages", "pure, or over an interface; they do not know each other, so that one can be read alone",
