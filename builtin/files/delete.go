@@ -90,7 +90,7 @@ func planDelete(ctx context.Context, v *tongs.View, in DeleteInput) (*tongs.Plan
 	plan := &tongs.Plan{
 		Effects: []tongs.Effect{{Kind: tongs.EffectDelete, Path: info.Path, Version: version, NoGrant: true}},
 		Default: decision(tongs.Ask), Kind: tongs.KindDestructive,
-		Message: fmt.Sprintf("Delete the %s %s", typeName(info.Type), showName(info.Path.String())),
+		Message: fmt.Sprintf("Delete the %s %s", typeName(info.Type), showPath(info.Path)),
 	}
 	if info.Type != tongs.FileDirectory {
 		return plan, nil
@@ -106,7 +106,7 @@ func planDelete(ctx context.Context, v *tongs.View, in DeleteInput) (*tongs.Plan
 		return nil, tongs.Errorf(tongs.CodeNotEmpty, "%s is not empty: %s in it; set recursive to delete it with everything in it",
 			info.Path, below).With("count", below.total())
 	}
-	plan.Message = fmt.Sprintf("Delete the directory %s with %s in it", showName(info.Path.String()), below)
+	plan.Message = fmt.Sprintf("Delete the directory %s with %s in it", showPath(info.Path), below)
 	plan.Preview = func(context.Context) (string, error) { return below.preview(info.Path), nil }
 	return plan, nil
 }
@@ -142,7 +142,7 @@ func (b *below) String() string {
 
 func (b *below) preview(root tongs.Path) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s, %s\n", showName(root.String()), b, size(b.bytes))
+	fmt.Fprintf(&out, "%s: %s, %s\n", showPath(root), b, size(b.bytes))
 	for _, name := range b.names {
 		out.WriteString("- " + name + "\n")
 	}
@@ -180,7 +180,7 @@ func lookBelow(ctx context.Context, v tongs.FileView, root tongs.Path) (*below, 
 }
 
 func (b *below) add(info tongs.FileInfo) {
-	name := showName(info.Path.String())
+	name := showPath(info.Path)
 	if info.Type == tongs.FileDirectory {
 		b.dirs++
 		name += "/"

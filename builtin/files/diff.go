@@ -11,12 +11,14 @@ import (
 )
 
 const (
-	// maxDiffed is the size of changed text above which no difference is computed, diffLines and diffBytes how much
-	// of one a model is shown, valueDiff how much of it the value holds.
+	// maxDiffed is the size of changed text above which no difference is computed.
 	maxDiffed = 2 << 20
-	diffLines = 60
-	diffBytes = 6000
-	valueDiff = 64 << 10
+	// diffLines and diffBytes are how much of a difference a model is shown, valueDiff how much of it the value holds,
+	// previewDiff how much a person is shown before they approve.
+	diffLines   = 60
+	diffBytes   = 6000
+	valueDiff   = 64 << 10
+	previewDiff = 256 << 10
 )
 
 // unified returns the difference of two texts as a unified diff, ignoring how lines end.

@@ -201,10 +201,10 @@ func (t *tools) planEdit(ctx context.Context, v *tongs.View, in EditInput) (*ton
 	e, err := t.lookEdit(ctx, v.Files, v.State, in)
 	if _, content := errors.AsType[errContent](err); content {
 		// The call will fail, and by reading only: its error tells of the content, so reading is what must be decided.
-		return readPlan(e.path, fmt.Sprintf("Read %s: the edit does not fit it", e.path)), nil
+		return readPlan(e.path, fmt.Sprintf("Read %s: the edit does not fit it", showPath(e.path))), nil
 	}
 	if e != nil && tongs.CodeOf(err) == tongs.CodeFileNotFound {
-		return planRead(v.Files, e.path, fmt.Sprintf("Look for %s, which does not exist", e.path)), nil
+		return planRead(v.Files, e.path, fmt.Sprintf("Look for %s, which does not exist", showPath(e.path))), nil
 	}
 	if err != nil {
 		return nil, err
@@ -229,20 +229,20 @@ func (t *tools) planEdit(ctx context.Context, v *tongs.View, in EditInput) (*ton
 func (e *editing) message() string {
 	switch {
 	case e.created:
-		return fmt.Sprintf("Create %s (%s)", e.path, size(int64(len(e.data))))
+		return fmt.Sprintf("Create %s (%s)", showPath(e.path), size(int64(len(e.data))))
 	case e.replacements > 1:
-		return fmt.Sprintf("Make %s in %s", count(e.replacements, "replacement"), e.path)
+		return fmt.Sprintf("Make %s in %s", count(e.replacements, "replacement"), showPath(e.path))
 	}
 	head := commonHead(e.before, e.outcome.text)
 	tail := commonTail(e.before[head:], e.outcome.text[head:])
 	gone := text.Count(e.before[head : len(e.before)-tail])
 	if gone == 0 {
-		return fmt.Sprintf("Add %s to %s", count(text.Count(e.outcome.text[head:len(e.outcome.text)-tail]), "line"), e.path)
+		return fmt.Sprintf("Add %s to %s", count(text.Count(e.outcome.text[head:len(e.outcome.text)-tail]), "line"), showPath(e.path))
 	}
 	if len(e.outcome.text) == head+tail {
-		return fmt.Sprintf("Remove %s from %s", count(gone, "line"), e.path)
+		return fmt.Sprintf("Remove %s from %s", count(gone, "line"), showPath(e.path))
 	}
-	return fmt.Sprintf("Replace %s in %s", count(gone, "line"), e.path)
+	return fmt.Sprintf("Replace %s in %s", count(gone, "line"), showPath(e.path))
 }
 
 func (t *tools) edit(ctx context.Context, env *tongs.Env, in EditInput) (out EditOutput, err error) {

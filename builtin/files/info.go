@@ -86,7 +86,7 @@ func (t *tools) infoTool() (tongs.Tool, error) {
 			if err != nil {
 				return nil, err
 			}
-			return planRead(v.Files, p, "Describe "+p.String()), nil
+			return planRead(v.Files, p, "Describe "+showPath(p)), nil
 		},
 		Run: t.info,
 	})
@@ -158,7 +158,7 @@ func (t *tools) existsTool() (tongs.Tool, error) {
 			if err != nil {
 				return nil, err
 			}
-			return readPlan(p, "Look whether "+p.String()+" exists"), nil
+			return readPlan(p, "Look whether "+showPath(p)+" exists"), nil
 		},
 		Run: func(_ context.Context, env *tongs.Env, in PathInput) (ExistsOutput, error) {
 			out := ExistsOutput{Path: in.Path}

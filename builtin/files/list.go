@@ -60,7 +60,7 @@ func (t *tools) listTool() (tongs.Tool, error) {
 			if err != nil {
 				return nil, err
 			}
-			return planRead(v.Files, p, "List "+p.String()), nil
+			return planRead(v.Files, p, "List "+showPath(p)), nil
 		},
 		Run: t.list,
 	})
@@ -134,12 +134,10 @@ func (l *listing) walk(ctx context.Context) error {
 			l.failed = append(l.failed, dir)
 		}
 		l.entries = append(l.entries, kept...)
-		if l.in.Recursive {
-			if room := maxQueued - len(queue); len(subdirs) > room {
-				subdirs, l.partial = subdirs[:room], true
-			}
-			queue = append(queue, subdirs...)
+		if room := maxQueued - len(queue); len(subdirs) > room {
+			subdirs, l.partial = subdirs[:room], true
 		}
+		queue = append(queue, subdirs...)
 		if l.walked >= maxWalked && len(queue) > 0 {
 			l.partial = true
 			break
@@ -169,8 +167,10 @@ func (l *listing) directory(ctx context.Context, dir string) (kept []Entry, subd
 		name = path.Join(dir, name)
 		if info.Path.Root != l.root.Root {
 			name = info.Path.String() // another root is mounted here: it is listed by its own name, and not entered
-		} else if info.Type == tongs.FileDirectory && len(subdirs) < maxQueued {
-			subdirs = append(subdirs, name)
+		} else if info.Type == tongs.FileDirectory && l.in.Recursive {
+			if l.partial = l.partial || len(subdirs) == maxQueued; !l.partial {
+				subdirs = append(subdirs, name)
+			}
 		}
 		if room == 0 {
 			continue
@@ -285,6 +285,9 @@ func showEntry(e Entry) string {
 		return showName(e.Name) + " (special file)"
 	}
 }
+
+// showPath is showName of a path.
+func showPath(p tongs.Path) string { return showName(p.String()) }
 
 // showName quotes a name that would not stay on its line or show as it is.
 func showName(name string) string {

@@ -124,7 +124,7 @@ func planMove(_ context.Context, v *tongs.View, in MoveInput) (*tongs.Plan, erro
 			{Kind: tongs.EffectWrite, Path: to, Version: m.toVersion},
 		},
 		Default: decision(tongs.PreApproved), Kind: tongs.KindWrite,
-		Message: fmt.Sprintf("Move %s to %s", showName(from.String()), showName(to.String())),
+		Message: fmt.Sprintf("Move %s to %s", showPath(from), showPath(to)),
 	}
 	if m.toVersion != tongs.Absent {
 		plan.Default, plan.Kind = decision(tongs.Ask), tongs.KindDestructive

@@ -60,7 +60,7 @@ func (t *tools) readTool() (tongs.Tool, error) {
 			if err != nil {
 				return nil, err
 			}
-			return planRead(v.Files, p, "Read "+p.String()), nil
+			return planRead(v.Files, p, "Read "+showPath(p)), nil
 		},
 		Run: t.read,
 	})

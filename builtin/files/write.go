@@ -177,18 +177,18 @@ func (t *tools) planWrite(ctx context.Context, v *tongs.View, in WriteInput) (*t
 		return nil, err
 	}
 	if w.unchanged() && v.Granted.Has(tongs.Read) {
-		return readPlan(w.path, fmt.Sprintf("Leave %s as it is: it has this content already", w.path)), nil
+		return readPlan(w.path, fmt.Sprintf("Leave %s as it is: it has this content already", showPath(w.path))), nil
 	}
 	plan := &tongs.Plan{
 		Effects: []tongs.Effect{{Kind: tongs.EffectWrite, Path: w.path, Version: w.version}},
 		Default: decision(tongs.PreApproved),
 		Kind:    tongs.KindWrite,
-		Message: fmt.Sprintf("Create %s (%s)", w.path, size(int64(len(w.data)))),
-		Preview: func(context.Context) (string, error) { return w.preview(), nil },
+		Message: fmt.Sprintf("Create %s (%s)", showPath(w.path), size(int64(len(w.data)))),
+		Preview: func(context.Context) (string, error) { return bounded(w.preview(), previewDiff, previewDiff), nil },
 	}
 	if w.exists() {
 		plan.Default = decision(tongs.Ask)
-		plan.Message = fmt.Sprintf("Overwrite %s (%s) with %s", w.path, size(w.info.Size), size(int64(len(w.data))))
+		plan.Message = fmt.Sprintf("Overwrite %s (%s) with %s", showPath(w.path), size(w.info.Size), size(int64(len(w.data))))
 	}
 	return plan, nil
 }
