@@ -139,9 +139,13 @@ type Stream interface {
 	Size() int64
 }
 
-// Commands runs programs in the sandbox.
+// Commands runs programs in the sandbox, with what was decided for the call. A program that was stopped from reaching a
+// path or a host, and failed, makes a *Need of it.
 type Commands interface {
+	// Run runs the program to its end. When ctx ends, so does the program, with everything it started.
 	Run(ctx context.Context, cmd *Command) (*Exit, error)
+	// Start starts a program that goes on after the call returned. Whoever started it ends it.
+	Start(ctx context.Context, cmd *Command) (Process, error)
 }
 
 // Command is a program to run.
@@ -155,6 +159,15 @@ type Command struct {
 	Stdout, Stderr io.Writer
 	// Timeout zero is the sandbox's own limit.
 	Timeout time.Duration
+	// TTY gives the program a terminal; Stdout gets all of its output.
+	TTY bool
+	// ReadOnly keeps the program from writing to any root.
+	ReadOnly bool
+	// Scratch runs the program in a directory of its own, made for it and kept beside the output of the call, instead
+	// of Dir. What it leaves there is in Exit.Files.
+	Scratch bool
+	// Full refuses to run unless the sandbox enforces everything it can.
+	Full bool
 }
 
 // Exit is how a program ended.
@@ -163,8 +176,21 @@ type Exit struct {
 	Signal   string
 	TimedOut bool
 	Duration time.Duration
+	// Files are what a program left in its scratch directory; images have their data.
+	Files []Attachment
 	// Report says what the sandbox enforced and which limits were met.
 	Report map[string]any
+}
+
+// Process is a program that goes on. It is safe for concurrent use.
+type Process interface {
+	// Write writes to its standard input; CloseInput ends that.
+	Write(p []byte) (int, error)
+	CloseInput() error
+	// Wait returns how it ended, or ctx's error.
+	Wait(ctx context.Context) (*Exit, error)
+	// Kill ends it and everything it started, and returns when they are gone.
+	Kill()
 }
 
 // HTTP makes requests. A redirect to a host that nobody decided is decided on the way.

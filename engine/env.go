@@ -251,9 +251,11 @@ func (s sessionState) Save(_ context.Context, key string, v any) error {
 // noCommands and noHTTP refuse, where the program that made the engine gave it neither.
 type noCommands struct{}
 
-func (noCommands) Run(context.Context, *tongs.Command) (*tongs.Exit, error) {
-	return nil, tongs.Errorf(tongs.CodeSandboxUnavailable, "this program has no sandbox to run commands in")
-}
+var errNoCommands = tongs.Errorf(tongs.CodeSandboxUnavailable, "this program has no sandbox to run commands in")
+
+func (noCommands) Run(context.Context, *tongs.Command) (*tongs.Exit, error) { return nil, errNoCommands }
+
+func (noCommands) Start(context.Context, *tongs.Command) (tongs.Process, error) { return nil, errNoCommands }
 
 type noHTTP struct{}
 
