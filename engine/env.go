@@ -253,9 +253,13 @@ type noCommands struct{}
 
 var errNoCommands = tongs.Errorf(tongs.CodeSandboxUnavailable, "this program has no sandbox to run commands in")
 
-func (noCommands) Run(context.Context, *tongs.Command) (*tongs.Exit, error) { return nil, errNoCommands }
+func (noCommands) Run(context.Context, *tongs.Command) (*tongs.Exit, error) {
+	return nil, errNoCommands
+}
 
-func (noCommands) Start(context.Context, *tongs.Command) (tongs.Process, error) { return nil, errNoCommands }
+func (noCommands) Start(context.Context, *tongs.Command) (tongs.Process, error) {
+	return nil, errNoCommands
+}
 
 type noHTTP struct{}
 
