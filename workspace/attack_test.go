@@ -233,15 +233,17 @@ func TestLocks(t *testing.T) {
 	wantCode(t, err, tongs.CodeInvalidPath)
 }
 
-// TestTwoLocksDoNotDeadlock takes pairs of stripes in opposite orders, and one stripe twice.
+// TestTwoLocksDoNotDeadlock takes a pair of stripes in opposite orders, and one stripe twice.
 func TestTwoLocksDoNotDeadlock(t *testing.T) {
 	w := newWorkspace(t, nil)
+	pairs := [][]tongs.Path{{in("p"), in("q")}, {in("q"), in("p")}, {in("p"), in("p")}, {in("q"), in("P")}}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			for j := range 20 {
-				p, q := in("p"+strconv.Itoa((i+j)%5)), in("p"+strconv.Itoa((i*j+1)%5))
-				unlock, err := w.lock(t.Context(), p, q)
+			for range 100 {
+				unlock, err := w.lock(ctx, pairs[i%4]...)
 				if err != nil {
 					t.Error(err)
 					return
@@ -251,6 +253,103 @@ func TestTwoLocksDoNotDeadlock(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestLockFileRemoved checks that a lock on a file that lost its name does not count.
+func TestLockFileRemoved(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.lock")
+	f, err := lockFile(t.Context(), name)
+	must(t, err)
+	defer func() { _ = f.Unlock() }()
+	if !named(f, name) {
+		t.Error("a fresh lock does not count")
+	}
+	must(t, os.Remove(name))
+	if named(f, name) {
+		t.Error("the lock of a removed file counts")
+	}
+	must(t, os.WriteFile(name, nil, 0o600))
+	if named(f, name) {
+		t.Error("the lock of another file counts")
+	}
+}
+
+// TestFileSwappingRace swaps a file for a link to one outside while it is opened and replaced.
+func TestFileSwappingRace(t *testing.T) {
+	for name, backend := range backends() {
+		t.Run(name, func(t *testing.T) {
+			base := tree(t, map[string]string{"ws/f": "in", "out/f": "out"})
+			w := openOn(t, Options{Dir: base + "/ws"}, backend)
+			must(t, os.Symlink("../out/f", base+"/ws/link"))
+			stop := make(chan struct{})
+			var swapping sync.WaitGroup
+			swapping.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						_ = os.Rename(base+"/ws/f", base+"/ws/real")
+						_ = os.Rename(base+"/ws/link", base+"/ws/f")
+						_ = os.Rename(base+"/ws/f", base+"/ws/link")
+						_ = os.Rename(base+"/ws/real", base+"/ws/f")
+					}
+				}
+			})
+			v := w.View(in("."))
+			for range 4000 {
+				f, err := v.Open(in("f"))
+				if err != nil {
+					continue
+				}
+				b, _ := io.ReadAll(f)
+				_ = f.Close()
+				if string(b) == "out" {
+					t.Error("read what is outside")
+					break
+				}
+			}
+			close(stop)
+			swapping.Wait()
+		})
+	}
+}
+
+// TestAppearsAtTheLastMoment makes the target between the last look and the renaming.
+func TestAppearsAtTheLastMoment(t *testing.T) {
+	w := newWorkspace(t, map[string]string{"a": "a"})
+	host := filepath.Join(w.Dir(), "new")
+	w.crash = func(step string) {
+		if step == "placing" || step == "renaming" {
+			must(t, os.WriteFile(host, []byte("theirs"), 0o600))
+		}
+	}
+	files, _ := decide(t, w, deleting(in("a")), writing(in("new")))
+	_, err := files.Replace(t.Context(), in("new"), tongs.Replacing{}, content("mine"))
+	wantNeed(t, err, "it exists now")
+	must(t, os.Remove(host))
+	err = files.Rename(t.Context(), in("a"), in("new"), tongs.Renaming{})
+	wantCode(t, err, tongs.CodeAlreadyExists)
+	if got := readHost(t, w, "new") + readHost(t, w, "a"); got != "theirsa" {
+		t.Errorf("files hold %q", got)
+	}
+	noLitter(t, w)
+}
+
+// TestBecomesProtected completes a look-alike repository after a write to it was decided as an ordinary one.
+func TestBecomesProtected(t *testing.T) {
+	w := newWorkspace(t, map[string]string{"d/config": "", "d/objects/": "", "d/HEAD": ""})
+	files, g := decide(t, w, writing(in("d/config")), deleting(in("d/config")))
+	if g.effects[0].MustAsk {
+		t.Fatal("it is protected before it should be")
+	}
+	must(t, os.Mkdir(filepath.Join(w.Dir(), "d/refs"), 0o700))
+	_, err := files.Replace(t.Context(), in("d/config"), tongs.Replacing{}, content("x"))
+	if need := wantNeed(t, err, "became protected"); !need.Effects[0].MustAsk {
+		t.Errorf("needs %+v", need.Effects)
+	}
+	_, err = files.Remove(t.Context(), in("d/config"), false)
+	wantNeed(t, err, "became protected")
 }
 
 func TestLockDirectoryMustBeOurs(t *testing.T) {

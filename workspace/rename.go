@@ -161,6 +161,7 @@ func (m *move) rename() error {
 			return m.src.remove(m.srcName, false)
 		}
 	}
+	m.w.crash("renaming")
 	return m.src.rename(m.srcName, m.dst, m.dstName, m.exists)
 }
 
