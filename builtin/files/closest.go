@@ -152,7 +152,9 @@ func region(part []fileLine, first int, want []string) (shown string, marked boo
 	return strings.TrimSuffix(b.String(), "\n"), marked
 }
 
-var marks = strings.NewReplacer(" ", "·", "\t", "→", "\u00a0", "⍽", "\u2007", "⍽", "\u202f", "⍽", "\u3000", "⍽", "\u200b", "⍽")
+var marks = strings.NewReplacer(
+	" ", "·", "\t", "→", "\u00a0", "⍽", "\u2007", "⍽", "\u202f", "⍽", "\u3000", "⍽", "\u200b", "⍽",
+)
 
 // visible marks the white space of a line.
 func visible(line string) string { return marks.Replace(line) }

@@ -52,9 +52,10 @@ func (t *tools) editTool() (tongs.Tool, error) {
 	return tongs.New(tongs.Def[EditInput, EditOutput]{
 		Spec: tongs.Spec{
 			Name: "edit", Title: "Edit file", Aliases: []string{"edit_file", "apply_diff"}, Toolset: Toolset, Complex: true,
-			Description: "Replace text in a file. oldString must be found exactly once, unless replaceAll; edits makes several replacements, all or none.",
-			Needs:       tongs.Read | tongs.Write,
-			Hints:       tongs.Hints{Destructive: true},
+			Description: "Replace text in a file. oldString must be found exactly once, unless replaceAll; " +
+				"edits makes several replacements, all or none.",
+			Needs: tongs.Read | tongs.Write,
+			Hints: tongs.Hints{Destructive: true},
 		},
 		Plan: t.planEdit,
 		Run:  t.edit,
@@ -133,7 +134,8 @@ func (t *tools) lookEdit(ctx context.Context, v tongs.FileView, state tongs.Stat
 		return nil, err
 	}
 	if e.info.Size > t.opt.EditBytes {
-		return nil, tongs.Errorf(tongs.CodeTooLarge, "%s has %s; files up to %s can be edited", e.path, size(e.info.Size), size(t.opt.EditBytes))
+		return nil, tongs.Errorf(tongs.CodeTooLarge, "%s has %s; files up to %s can be edited",
+			e.path, size(e.info.Size), size(t.opt.EditBytes))
 	}
 	if err := e.load(ctx, v, t.opt.EditBytes); err != nil {
 		return nil, err
@@ -164,14 +166,17 @@ func (e *editing) apply() (err error) {
 	e.format = text.Detect(e.old)
 	if e.before, err = text.Decode(e.old, e.format); err != nil {
 		if e.format.Encoding == text.Binary {
-			return tongs.Errorf(tongs.CodeBinaryFile, "%s is binary and cannot be edited as text; write_file with encoding=base64 replaces it", e.path)
+			return tongs.Errorf(tongs.CodeBinaryFile,
+				"%s is binary and cannot be edited as text; write_file with encoding=base64 replaces it", e.path)
 		}
-		return tongs.Errorf(tongs.CodeBinaryFile, "%s holds bytes that are not valid %s, and an edit would lose them; write_file replaces the whole file",
+		return tongs.Errorf(tongs.CodeBinaryFile,
+			"%s holds bytes that are not valid %s, and an edit would lose them; write_file replaces the whole file",
 			e.path, e.format.Encoding)
 	}
 	if e.edits[0].old == "" {
 		if e.before != "" {
-			return tongs.Errorf(tongs.CodeInvalidArgs, "oldString is empty and %s is not; give the text to replace, or use write_file to replace it all", e.path)
+			return tongs.Errorf(tongs.CodeInvalidArgs,
+				"oldString is empty and %s is not; give the text to replace, or use write_file to replace it all", e.path)
 		}
 		e.outcome = outcome{text: e.edits[0].new, replacements: 1, how: []string{byText}}
 	} else if e.outcome, err = applyEdits(e.before, e.format.Ending, e.edits); err != nil {
@@ -191,8 +196,8 @@ func (e *editing) apply() (err error) {
 	}
 	e.data, err = text.Encode(e.outcome.text, e.format)
 	if un, ok := errors.AsType[*text.UnencodableError](err); ok {
-		return tongs.Errorf(tongs.CodeInvalidArgs, "%s is %s, and the new text does not fit it: %w; leave the character out, or use write_file with encoding=utf-8 to convert the file",
-			e.path, e.format.Encoding, un)
+		return tongs.Errorf(tongs.CodeInvalidArgs, "%s is %s, and the new text does not fit it: %w; "+
+			"leave the character out, or use write_file with encoding=utf-8 to convert the file", e.path, e.format.Encoding, un)
 	}
 	return err
 }

@@ -50,8 +50,8 @@ func (t *tools) listTool() (tongs.Tool, error) {
 	return tongs.New(tongs.Def[ListInput, ListOutput]{
 		Spec: tongs.Spec{
 			Name: "list_directory", Title: "List directory", Aliases: []string{"list", "list_files"}, Toolset: Toolset, Complex: true,
-			Description: fmt.Sprintf("List a directory, directories first: up to %d entries, or limit (%d at most). Symbolic links are not followed.",
-				t.opt.ListEntries, t.opt.ListMax),
+			Description: fmt.Sprintf("List a directory, directories first: up to %d entries, or limit (%d at most). "+
+				"Symbolic links are not followed.", t.opt.ListEntries, t.opt.ListMax),
 			Needs: tongs.Read, Default: tongs.PreApproved,
 			Hints: tongs.Hints{ReadOnly: true, Idempotent: true},
 		},
@@ -83,7 +83,8 @@ func (t *tools) list(ctx context.Context, env *tongs.Env, in ListInput) (out Lis
 		return out, withNear(ctx, env.Files, p, err)
 	}
 	if info.Type != tongs.FileDirectory {
-		return out, tongs.Errorf(tongs.CodeInvalidPath, "%s is a %s, not a directory; read_file shows it, file_info describes it", p, info.Type)
+		return out, tongs.Errorf(tongs.CodeInvalidPath,
+			"%s is a %s, not a directory; read_file shows it, file_info describes it", p, typeName(info.Type))
 	}
 	limit := t.opt.ListEntries
 	if in.Limit > 0 {

@@ -112,6 +112,8 @@ func TestPlaceholder(t *testing.T) {
 		"# the existing user wins", "// see above", "return nil // ... existing code ...", "print('...')", "// loading...",
 		"# Rest of the world", "// keep the connection open", "/* previous owner */", "(existing)", "* other", "// existing users are kept",
 		"// copies the remaining lines", "[...]", "// wait for the previous call...to finish",
+		"//\t...", "//   ...", "//\t\tother imports", "//......................", "// [0:...] is the same as [:...]",
+		"// Replace the right side of the previous assignment by slices.Contains(...)", "const [first, ...rest] = existing",
 	}
 	for _, line := range meant {
 		if got, _ := placeholder("a.go", "", line); got != "" {

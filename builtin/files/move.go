@@ -104,7 +104,8 @@ func (m moving) overwrites(in MoveInput) error {
 	case m.to.Type == tongs.FileSymlink:
 		return tongs.Errorf(tongs.CodeAlreadyExists, "%s is a link; delete it first, or name what it leads to (%s)", to, m.to.Target)
 	case m.from.Type == tongs.FileDirectory:
-		return tongs.Errorf(tongs.CodeAlreadyExists, "%s is a %s, which a directory cannot replace; delete it first", to, typeName(m.to.Type))
+		return tongs.Errorf(tongs.CodeAlreadyExists, "%s is a %s, which a directory cannot replace; delete it first",
+			to, typeName(m.to.Type))
 	case !in.Overwrite:
 		return tongs.Errorf(tongs.CodeAlreadyExists, "%s exists already (%s, %s); set overwrite to replace it, or choose another name",
 			to, typeName(m.to.Type), size(m.to.Size))

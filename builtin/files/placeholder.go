@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"strings"
@@ -9,15 +10,24 @@ import (
 )
 
 var (
-	// commentLine is a line that is a comment as a whole, or words in brackets or after an ellipsis.
-	commentLine = regexp.MustCompile(`^(?://+|#+|--+|;+|%+|/\*+|\{/\*|<!--|\*|\[|\(|\.\.\.|…)\s*(.*?)\s*(?:\*+/\}?|-->|\]|\))?$`)
-	ellipsis    = regexp.MustCompile(`^(?:\.{3,}|…)|(?:\.{3,}|…)\.?$`)
+	// commentLine is a line that is a comment as a whole, or words in brackets or after an ellipsis. What stands apart
+	// from the comment's mark, by a tab or several spaces, is an example in it.
+	commentLine = regexp.MustCompile(`^(?://+|#+|--+|;+|%+|/\*+|\{/\*|<!--|\*) ?(\S.*?)\s*(?:\*+/\}?|-->)?$` +
+		`|^\[(.*)\]$|^\((.*)\)$|^((?:\.\.\.|…).*)$`)
+	ellipsis = regexp.MustCompile(`^(?:\.{3}|…)(?:[^.…]|$)|(?:^|[^.…])(?:\.{3}|…)$`)
 	// leftOut are the words of a line that stands for text its writer did not write.
-	leftOut = regexp.MustCompile(`(?i)\b(?:existing|unchanged|omitted|remaining|previous|rest of|remainder of|as before|same as|other (?:code|methods|functions|imports|fields|lines))\b`)
-	// plainly are such lines without an ellipsis.
-	plainly = regexp.MustCompile(`(?i)^(?:(?:the )?(?:rest|remainder) of (?:the |this |your )?(?:existing )?(?:original )?(?:file|code|function|class|method|component|module|implementation|content)s?(?: here| below)?(?: (?:is|are|remains?|stays?))?(?: unchanged| the same| omitted| as before| goes here)?|` +
-		`(?:keep )?(?:all )?(?:the )?(?:existing|remaining|previous|other|original) (?:code|imports|methods|functions|implementation|content|lines)(?: (?:here|goes here|unchanged|(?:is|are|remains?|stays?) (?:unchanged|the same|here)|omitted))?|` +
-		`(?:code|file|no changes?|unchanged)(?: (?:remains|is|stays|code|here|below|above))* ?(?:unchanged|the same|omitted))\.?$`)
+	leftOut = regexp.MustCompile(`(?i)\b(?:existing|unchanged|omitted|remaining|previous|rest of|remainder of|as before|same as|` +
+		`other (?:code|methods|functions|imports|fields|lines))\b`)
+	// plainly are such lines without an ellipsis: "rest of the code unchanged", "existing code here", "code unchanged".
+	plainly = regexp.MustCompile(`(?i)^(?:` +
+		`(?:the )?(?:rest|remainder) of (?:the |this |your )?(?:existing )?(?:original )?` +
+		`(?:file|code|function|class|method|component|module|implementation|content)s?(?: here| below)?` +
+		`(?: (?:is|are|remains?|stays?))?(?: unchanged| the same| omitted| as before| goes here)?` +
+		`|(?:keep )?(?:all )?(?:the )?(?:existing|remaining|previous|other|original) ` +
+		`(?:code|imports|methods|functions|implementation|content|lines)` +
+		`(?: (?:here|goes here|unchanged|(?:is|are|remains?|stays?) (?:unchanged|the same|here)|omitted))?` +
+		`|(?:code|file|no changes?|unchanged)(?: (?:remains|is|stays|code|here|below|above))* ?(?:unchanged|the same|omitted)` +
+		`)\.?$`)
 )
 
 // prose are the extensions of files in which a lone ellipsis is likely meant.
@@ -40,24 +50,27 @@ func placeholder(name, old, new string) (line string, number int) {
 	return "", 0
 }
 
+// maxWords is the most words of a placeholder; what says more is a comment.
+const maxWords = 10
+
 func isPlaceholder(line string, prose bool) bool {
 	m := commentLine.FindStringSubmatch(line)
 	if m == nil {
 		return false
 	}
-	body := m[1]
-	if strings.HasPrefix(line, "...") || strings.HasPrefix(line, "…") {
-		body = strings.TrimRight(line, "])")
-	}
+	comment := m[1] != ""
+	body := cmp.Or(m[1], m[2], m[3], m[4])
 	bare := strings.TrimSpace(strings.Trim(body, ".…"))
 	switch {
 	case bare == "":
 		// A comment of nothing but an ellipsis; three dots alone, or in brackets, are Python.
-		return !prose && ellipsis.MatchString(body) && body != line && line[0] != '[' && line[0] != '('
+		return comment && !prose && ellipsis.MatchString(body)
+	case len(strings.Fields(bare)) > maxWords:
+		return false
 	case ellipsis.MatchString(body) && leftOut.MatchString(bare):
 		return true
 	default:
-		return body != line && plainly.MatchString(bare)
+		return m[4] == "" && plainly.MatchString(bare)
 	}
 }
 
@@ -87,7 +100,6 @@ func refusePlaceholder(argument, name, old, new string) error {
 	if line == "" {
 		return nil
 	}
-	return tongs.Errorf(tongs.CodeInvalidArgs,
-		"line %d of %s (%q) stands for text that was left out, and would be written as it is; give the full text, or edit only the lines that change",
-		number, argument, line)
+	return tongs.Errorf(tongs.CodeInvalidArgs, "line %d of %s (%q) stands for text that was left out, and would be written as it is; "+
+		"give the full text, or edit only the lines that change", number, argument, line)
 }

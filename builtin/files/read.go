@@ -51,8 +51,9 @@ func (t *tools) readTool() (tongs.Tool, error) {
 	return tongs.New(tongs.Def[ReadInput, ReadOutput]{
 		Spec: tongs.Spec{
 			Name: "read_file", Title: "Read file", Aliases: []string{"read"}, Toolset: Toolset, Complex: true,
-			Description: fmt.Sprintf("Read a file with line numbers: up to %d lines from offset. Images are attached; other binary files are named.", t.opt.ReadLines),
-			Needs:       tongs.Read, Default: tongs.PreApproved,
+			Description: fmt.Sprintf("Read a file with line numbers: up to %d lines from offset. "+
+				"Images are attached; other binary files are named.", t.opt.ReadLines),
+			Needs: tongs.Read, Default: tongs.PreApproved,
 			Hints: tongs.Hints{ReadOnly: true, Idempotent: true},
 		},
 		Plan: func(_ context.Context, v *tongs.View, in ReadInput) (*tongs.Plan, error) {

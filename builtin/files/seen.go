@@ -81,8 +81,8 @@ func checkSeen(ctx context.Context, state tongs.StateView, v tongs.FileView, inf
 	case !rec.Modified.IsZero() && !rec.Modified.Equal(info.Modified):
 		what = "it was modified at " + info.Modified.UTC().Format(time.RFC3339)
 	}
-	return tongs.Errorf(tongs.CodeStaleFile, "%s changed since this session last saw it: %s; read it again, then decide what to change",
-		info.Path, what).With("path", info.Path.String())
+	return tongs.Errorf(tongs.CodeStaleFile,
+		"%s changed since this session last saw it: %s; read it again, then decide what to change", info.Path, what).With("path", info.Path.String())
 }
 
 func sameContent(ctx context.Context, v tongs.FileView, p tongs.Path, hash string) (bool, error) {

@@ -148,8 +148,8 @@ func (w *writing) keep(in WriteInput) error {
 	data, err := text.Encode(content, f)
 	if un, ok := errors.AsType[*text.UnencodableError](err); ok {
 		if in.Encoding == "" {
-			return tongs.Errorf(tongs.CodeInvalidArgs, "%s is %s, and content does not fit it: %w; leave the character out, or set encoding=utf-8 to convert the file",
-				w.path, f.Encoding, un)
+			return tongs.Errorf(tongs.CodeInvalidArgs, "%s is %s, and content does not fit it: %w; "+
+				"leave the character out, or set encoding=utf-8 to convert the file", w.path, f.Encoding, un)
 		}
 		w.converted = true
 		f.Encoding = text.UTF8
@@ -166,7 +166,8 @@ func decodeBase64(s string) ([]byte, error) {
 	s = strings.Join(strings.Fields(s), "")
 	data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
 	if err != nil {
-		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "content is not base64: %w; send standard base64, or leave encoding out for text", err)
+		return nil, tongs.Errorf(tongs.CodeInvalidArgs,
+			"content is not base64: %w; send standard base64, or leave encoding out for text", err)
 	}
 	return data, nil
 }
@@ -200,7 +201,8 @@ func (w *writing) preview() string {
 	oldFormat := text.Detect(w.old)
 	before, oldErr := text.Decode(w.old, oldFormat)
 	if err != nil || oldErr != nil || w.exists() && w.old == nil {
-		return fmt.Sprintf("%s: %s → %s\n", w.path, describe(w.old, w.info.Size, w.exists()), describe(w.data, int64(len(w.data)), true))
+		before, after := describe(w.old, w.info.Size, w.exists()), describe(w.data, int64(len(w.data)), true)
+		return fmt.Sprintf("%s: %s → %s\n", showPath(w.path), before, after)
 	}
 	diff := unified(w.path, before, after, !w.exists())
 	if diff == "" && w.exists() {
@@ -225,7 +227,9 @@ func (t *tools) write(ctx context.Context, env *tongs.Env, in WriteInput) (out W
 	if err != nil {
 		return out, err
 	}
-	out = WriteOutput{Path: w.path.String(), Size: int64(len(w.data)), Created: !w.exists(), Changed: true, metadata: map[string]any{}}
+	out = WriteOutput{
+		Path: w.path.String(), Size: int64(len(w.data)), Created: !w.exists(), Changed: true, metadata: map[string]any{},
+	}
 	if w.unchanged() {
 		out.Changed = false
 		out.shown = fmt.Sprintf("%s has this content already; nothing was written.", w.path)
@@ -245,6 +249,7 @@ func (t *tools) write(ctx context.Context, env *tongs.Env, in WriteInput) (out W
 	return out, nil
 }
 
+// say tells what was written, and which parts of the old file's form were kept.
 func (o *WriteOutput) say(w *writing) {
 	verb, what := "Overwrote", size(o.Size)
 	if o.Created {

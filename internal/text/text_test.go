@@ -141,7 +141,10 @@ func lineCases() map[string]string {
 
 func TestLines(t *testing.T) {
 	formats := []Format{
-		{Encoding: UTF8}, {Encoding: UTF8, BOM: true}, {Encoding: UTF16LE, BOM: true}, {Encoding: UTF16BE},
+		{Encoding: UTF8},
+		{Encoding: UTF8, BOM: true},
+		{Encoding: UTF16LE, BOM: true},
+		{Encoding: UTF16BE},
 		{Encoding: Latin1},
 	}
 	for name, s := range lineCases() {
