@@ -117,7 +117,7 @@ func mostAlike(lines []fileLine, want string) int {
 				common++
 			}
 		}
-		// Dice's coefficient, in thirds of a letter: likeness counts, length alone does not.
+		// Dice's coefficient, scaled by twice the length of want: likeness counts, length alone does not.
 		if score := 4 * common * len(want) / (len(want) + len(text) + 1); score > best {
 			best, at = score, i
 		}
