@@ -70,13 +70,13 @@ func describeType(s target, name string, depth int) string {
 
 func describeBranches(branches []target, depth int) string {
 	var parts []string
-	for _, b := range branches {
+	for _, b := range branches[:min(len(branches), maxWords)] {
 		if part := describeTo(b, depth-1); part != "" && !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}
 	}
-	if len(parts) > maxWords {
-		parts = append(parts[:maxWords], "more")
+	if len(branches) > maxWords {
+		parts = append(parts, "something else")
 	}
 	return strings.Join(parts, " or ")
 }

@@ -30,40 +30,41 @@ type document struct {
 // is not UTF-8, numbers beyond any range.
 func parse(data []byte, depth int) (document, error) {
 	if !utf8.Valid(data) {
-		return document{}, errors.New("they are not valid UTF-8")
+		return document{}, errors.New("not valid UTF-8")
 	}
 	if !json.Valid(data) {
-		return document{}, syntaxError(data)
+		return document{}, syntaxError(data, depth)
 	}
-	p := parser{data: data, depth: depth}
+	p := parser{data: data, depth: depth, limit: depth}
 	value, err := p.parse()
 	return document{value, p.odd}, err
 }
 
-func syntaxError(data []byte) error {
+func syntaxError(data []byte, depth int) error {
 	err := json.Unmarshal(data, new(json.RawMessage))
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok {
-		return fmt.Errorf("they are not JSON: %w", err)
+		return fmt.Errorf("not JSON: %w", err)
 	}
 	at := min(max(int(syntax.Offset)-1, 0), len(data))
 	if strings.Contains(syntax.Error(), "exceeded max depth") {
-		return errTooDeep(maxDepth)
+		return errTooDeep(depth)
 	}
 	near := string(data[max(0, at-20):min(len(data), at+20)])
 	if strings.Contains(syntax.Error(), "after top-level value") {
-		return fmt.Errorf("there is more after the end of the JSON value, at byte %d near %s", at, quote(near))
+		return fmt.Errorf("there is more after the end of the JSON value, at byte %d near %s; give one JSON object", at, quote(near))
 	}
-	return fmt.Errorf("they are not JSON: %w at byte %d near %s", syntax, at, quote(near))
+	return fmt.Errorf("not JSON: %w at byte %d near %s; give one JSON object", syntax, at, quote(near))
 }
 
-func errTooDeep(depth int) error { return fmt.Errorf("they nest deeper than %d levels", depth) }
+func errTooDeep(depth int) error { return fmt.Errorf("nested deeper than %d levels", depth) }
 
 // parser reads text that is known to be valid JSON.
 type parser struct {
 	data  []byte
 	pos   int
-	depth int
+	depth int // how many more levels it may nest, of limit
+	limit int
 	odd   bool
 }
 
@@ -104,7 +105,7 @@ func (p *parser) parse() (any, error) {
 func (p *parser) object() (any, error) {
 	p.depth--
 	if p.depth < 0 {
-		return nil, errTooDeep(maxDepth)
+		return nil, errTooDeep(p.limit)
 	}
 	p.pos++
 	object := make(map[string]any, 4)
@@ -133,7 +134,7 @@ func (p *parser) object() (any, error) {
 func (p *parser) array() (any, error) {
 	p.depth--
 	if p.depth < 0 {
-		return nil, errTooDeep(maxDepth)
+		return nil, errTooDeep(p.limit)
 	}
 	p.pos++
 	array := []any{}

@@ -22,14 +22,46 @@ type repairer struct {
 	aliases map[string]string
 	// budget is how many values may still be visited, work what may still be spent on validation.
 	budget, work int
-	// notes says what was repaired.
-	notes []string
-	// given maps the path of a property to the name it was given by.
-	given map[string]string
-	// conflicts maps the path of a property to the declared one it means, which was given too.
-	conflicts map[string]string
+	history
 	// keep is the path of a string that must stay one, since some alternative allows strings.
 	keep *string
+}
+
+// history is what a repairer did so far. It only grows, so that an attempt can be taken back.
+type history struct {
+	// notes says what was repaired.
+	notes []string
+	// given has the name that a property was given by, conflicts the declared property that an unknown one means and
+	// that was given too.
+	given, conflicts []meaning
+}
+
+// meaning is a property at a path, and another name for it.
+type meaning struct{ path, name string }
+
+// since returns what came after an earlier state, and takes it back.
+func (h *history) since(before history) (after history) {
+	after = history{
+		slices.Clone(h.notes[len(before.notes):]),
+		slices.Clone(h.given[len(before.given):]), slices.Clone(h.conflicts[len(before.conflicts):]),
+	}
+	*h = before
+	return after
+}
+
+func (h *history) add(more history) {
+	h.notes = append(h.notes, more.notes...)
+	h.given = append(h.given, more.given...)
+	h.conflicts = append(h.conflicts, more.conflicts...)
+}
+
+func find(list []meaning, path string) string {
+	for _, m := range list {
+		if m.path == path {
+			return m.name
+		}
+	}
+	return ""
 }
 
 func newRepairer(c *compiled, spec *tongs.Spec) *repairer {
@@ -48,7 +80,7 @@ func (r *repairer) valid(targets []target, v any) bool {
 func (r *repairer) note(at, format string, args ...any) {
 	sentence := fmt.Sprintf(format, args...)
 	if at != "" {
-		sentence = at + ": " + sentence
+		sentence = bound(at, maxPath) + ": " + sentence
 	}
 	r.notes = append(r.notes, sentence)
 }
@@ -88,7 +120,7 @@ func unwrap(spec *tongs.Spec, c *compiled, object map[string]any) (fixed any, no
 	name := sortedKeys(object)[0]
 	all := views([]target{c.root})
 	r := newRepairer(c, spec)
-	if _, means := r.meaning(properties(all), name, ""); means || known(all, name) ||
+	if _, means := r.meant(properties(all), name, ""); means || known(all, name) ||
 		!slices.Contains(wrappers, nearest.Fold(name)) {
 		return nil, nil, false
 	}
@@ -110,11 +142,11 @@ func (r *repairer) fix(targets []target, v any, at string, depth int) any {
 	all := views(targets)
 	switch value := v.(type) {
 	case map[string]any:
-		if allows(all, kindOf("object"), 0) {
+		if allows(all, kindOf("object")) {
 			v = r.fixObject(all, value, at, depth)
 		}
 	case []any:
-		if allows(all, kindOf("array"), 0) {
+		if allows(all, kindOf("array")) {
 			v = r.fixItems(all, value, at, depth)
 		}
 	case json.Number:
@@ -123,7 +155,7 @@ func (r *repairer) fix(targets []target, v any, at string, depth int) any {
 	if branches, ok := union(all); ok {
 		return r.fixUnion(targets, all, branches, v, at, depth)
 	}
-	if contained(v) && allows(all, kindOfValue(v), 0) || r.valid(targets, v) {
+	if contained(v) && allows(all, kindOfValue(v)) || r.valid(targets, v) {
 		return v
 	}
 	return r.convert(targets, all, v, at, depth)
@@ -155,30 +187,27 @@ func (r *repairer) fixUnion(targets, all, branches []target, v any, at string, d
 	if r.valid(targets, v) {
 		return v
 	}
-	before := *r
-	if _, text := v.(string); text && r.keep == nil && allows(all, kindOf("string"), 0) {
+	keep := r.keep
+	if _, text := v.(string); text && keep == nil && allows(all, kindOf("string")) {
 		r.keep = &at
 	}
-	defer func() { r.keep = before.keep }()
+	defer func() { r.keep = keep }()
 	var found any
-	var after repairer
+	var did history
 	matches := 0
 	for _, branch := range branches {
-		try := *r
-		try.notes = slices.Clip(try.notes)
-		try.given, try.conflicts = maps.Clone(try.given), maps.Clone(try.conflicts)
-		fixed := try.fix([]target{branch}, v, at, depth+1)
-		r.budget, r.work = try.budget, try.work
+		before := r.history
+		fixed := r.fix([]target{branch}, v, at, depth+1)
+		tried := r.since(before)
 		if r.valid(targets, fixed) {
 			matches++
-			found, after = fixed, try
+			found, did = fixed, tried
 		}
 	}
 	if matches != 1 || r.budget < 0 {
 		return v
 	}
-	after.budget, after.work = r.budget, r.work
-	*r = after
+	r.add(did)
 	return found
 }
 
@@ -222,28 +251,22 @@ func (r *repairer) fixObject(all []target, object map[string]any, at string, dep
 
 // rename gives an unknown property the name that it means.
 func (r *repairer) rename(declared map[string][]target, object map[string]any, name, at string) {
-	meant, ok := r.meaning(declared, name, at)
+	meant, ok := r.meant(declared, name, at)
 	if !ok {
 		return
 	}
 	if other, both := object[meant]; both && !equal(other, object[name]) {
-		if r.conflicts == nil {
-			r.conflicts = map[string]string{}
-		}
-		r.conflicts[join(at, name)] = meant
+		r.conflicts = append(r.conflicts, meaning{join(at, name), meant})
 		return
 	}
 	object[meant] = object[name]
 	delete(object, name)
-	if r.given == nil {
-		r.given = map[string]string{}
-	}
-	r.given[join(at, meant)] = name
+	r.given = append(r.given, meaning{join(at, meant), name})
 	r.note(join(at, name), "was taken as %s", meant)
 }
 
-// meaning returns the one declared property that the name is another spelling or an alias of.
-func (r *repairer) meaning(declared map[string][]target, name, at string) (string, bool) {
+// meant returns the one declared property that the name is another spelling or an alias of.
+func (r *repairer) meant(declared map[string][]target, name, at string) (string, bool) {
 	if meant := r.aliases[name]; at == "" && declared[meant] != nil {
 		return meant, true
 	}
@@ -273,7 +296,7 @@ func equal(a, b any) bool { return string(appendJSON(nil, a)) == string(appendJS
 // programs it is not.
 func (r *repairer) fixNumber(all []target, n json.Number, at string) any {
 	whole, ok := wholeNumber(n)
-	if !ok || whole == n || allows(all, kindOf("number"), 0) || !allows(all, kindOf("integer"), 0) {
+	if !ok || whole == n || allows(all, kindOf("number")) || !allows(all, kindOf("integer")) {
 		return n
 	}
 	r.note(at, "%s was read as %s", show(n), show(whole))
@@ -285,7 +308,7 @@ var plainNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-
 // convert reads a value of a type that is not allowed as one that is, if there is exactly one way to.
 func (r *repairer) convert(targets, all []target, v any, at string, depth int) any {
 	text, isText := v.(string)
-	if isText && (r.keep != nil && *r.keep == at || allows(all, kindOf("string"), 0)) {
+	if isText && (r.keep != nil && *r.keep == at || allows(all, kindOf("string"))) {
 		return r.fixCase(targets, all, text, at)
 	}
 	if v == nil {
@@ -293,27 +316,25 @@ func (r *repairer) convert(targets, all []target, v any, at string, depth int) a
 	}
 	type candidate struct {
 		value any
-		after repairer
+		did   history
 	}
 	var found []candidate
 	try := func(value any) {
-		next := *r
-		next.notes = slices.Clip(next.notes)
-		next.given, next.conflicts = maps.Clone(next.given), maps.Clone(next.conflicts)
-		next.note(at, "%s was read as %s", show(v), show(value))
+		before := r.history
+		r.note(at, "%s was read as %s", show(v), show(value))
 		if contained(value) {
-			value = next.fix(targets, value, at, depth+1)
+			value = r.fix(targets, value, at, depth+1)
 		}
-		r.budget, r.work = next.budget, next.work
+		did := r.since(before)
 		if r.valid(targets, value) {
-			found = append(found, candidate{value, next})
+			found = append(found, candidate{value, did})
 		}
 	}
 	looksLikeJSON := false
 	if isText {
 		looksLikeJSON = r.readText(all, text, try)
 	}
-	if !looksLikeJSON && !isArray(v) && allows(all, kindOf("array"), 0) {
+	if !looksLikeJSON && !isArray(v) && allows(all, kindOf("array")) {
 		if items := itemTargets(all, 0); len(items) > 0 && r.valid(items, v) {
 			try([]any{v})
 		}
@@ -321,9 +342,7 @@ func (r *repairer) convert(targets, all []target, v any, at string, depth int) a
 	if len(found) != 1 || r.budget < 0 {
 		return v
 	}
-	budget, work := r.budget, r.work
-	*r = found[0].after
-	r.budget, r.work = budget, work
+	r.add(found[0].did)
 	return found[0].value
 }
 
@@ -337,18 +356,18 @@ func (r *repairer) readText(all []target, text string, try func(any)) (looksLike
 	switch {
 	case plainNumber.MatchString(text) && checkNumber(text) == nil:
 		n := json.Number(text)
-		if allows(all, kindOf("number"), 0) {
+		if allows(all, kindOf("number")) {
 			try(n)
-		} else if whole, ok := wholeNumber(n); ok && allows(all, kindOf("integer"), 0) {
+		} else if whole, ok := wholeNumber(n); ok && allows(all, kindOf("integer")) {
 			try(whole)
 		}
 	case strings.EqualFold(text, "true") || strings.EqualFold(text, "false"):
-		if b, err := strconv.ParseBool(strings.ToLower(text)); err == nil && allows(all, kindOf("boolean"), 0) {
+		if b, err := strconv.ParseBool(strings.ToLower(text)); err == nil && allows(all, kindOf("boolean")) {
 			try(b)
 		}
 	case strings.HasPrefix(strings.TrimSpace(text), "[") || strings.HasPrefix(strings.TrimSpace(text), "{"):
 		looksLikeJSON = true
-		if inner, ok := insideString(text); ok && allows(all, kindOfValue(inner), 0) {
+		if inner, ok := insideString(text); ok && allows(all, kindOfValue(inner)) {
 			try(inner)
 		}
 	}

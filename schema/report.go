@@ -22,6 +22,8 @@ const (
 	maxFields = 50
 	// maxWords bounds how many names or values are listed for one field.
 	maxWords = 20
+	// maxPath bounds the paths that are shown.
+	maxPath = 200
 )
 
 // report returns the INVALID_ARGS error for arguments that failed validation with err.
@@ -30,9 +32,9 @@ func (r *repairer) report(spec *tongs.Spec, c *compiled, value any, err error) e
 }
 
 func failure(spec *tongs.Spec, fields []Field) error {
-	more := ""
+	total, more := len(fields), ""
 	if len(fields) > maxFields {
-		more = fmt.Sprintf("\nand %d more", len(fields)-maxFields)
+		more = fmt.Sprintf("\n- and %d more", total-maxFields)
 		fields = fields[:maxFields]
 	}
 	if len(fields) == 1 {
@@ -43,7 +45,7 @@ func failure(spec *tongs.Spec, fields []Field) error {
 		lines[i] = "\n- " + f.Message
 	}
 	return tongs.Errorf(tongs.CodeInvalidArgs, "%d arguments of %s are wrong:%s%s",
-		len(fields), spec.Name, strings.Join(lines, ""), more).With("fields", fields)
+		total, spec.Name, strings.Join(lines, ""), more).With("fields", fields)
 }
 
 // reporter turns a tree of validation errors into fields.
@@ -129,14 +131,16 @@ func (r *reporter) locate(location []string) (at string, value any) {
 }
 
 func (r *reporter) add(f Field) {
-	name := f.Path
+	name := bound(f.Path, maxPath)
 	if name == "" {
 		name = "the arguments"
 	}
-	if given := r.given[f.Path]; given != "" {
-		name += " (given as " + quote(given) + ")"
+	if len(r.out) < maxFields { // more are counted, not told
+		if given := find(r.given, f.Path); given != "" {
+			name += " (given as " + quote(given) + ")"
+		}
 	}
-	f.Message = name + ": " + f.Message
+	f.Path, f.Message = bound(f.Path, maxPath), name+": "+f.Message
 	r.out = append(r.out, f)
 }
 
@@ -171,7 +175,12 @@ func (r *reporter) unknown(s target, at, name string, object any) {
 	}
 	path := join(at, name)
 	f := Field{Path: join(at, bound(name, maxShown)), Value: value}
-	if meant := r.conflicts[path]; meant != "" {
+	if len(r.out) >= maxFields { // it is counted, not told
+		f.Message = "unknown property"
+		r.add(f)
+		return
+	}
+	if meant := find(r.conflicts, path); meant != "" {
 		f.Want = "only " + meant
 		f.Message = fmt.Sprintf("got %s, but it means %s, which is given too with another value; give only %s",
 			value, meant, meant)

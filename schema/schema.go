@@ -62,7 +62,7 @@ func (v *Validator) Check(spec *tongs.Spec, args json.RawMessage) (Checked, erro
 	}
 	doc, err := parse(args, maxDepth)
 	if err != nil {
-		return Checked{}, invalid(spec, "%w; give one JSON object", err)
+		return Checked{}, invalid(spec, "%w", err)
 	}
 	object, ok := doc.value.(map[string]any)
 	work := maxWork
@@ -80,12 +80,15 @@ func (v *Validator) mend(spec *tongs.Spec, c *compiled, value any, args json.Raw
 		return Checked{}, invalid(spec, "they are %s, not a JSON object; give an object with %s", show(value),
 			describeProperties(c.root))
 	}
+	before := r.history
 	fixed := r.fix([]target{c.root}, object, "", 0)
 	work := maxWork
 	err := c.validate(c.root, fixed, &work)
 	if err != nil {
 		if inner, notes, ok := unwrap(spec, c, object); ok {
-			fixed, r.notes, err = inner, append(r.notes[:0:0], notes...), nil
+			r.history = before
+			r.notes = append(r.notes, notes...)
+			fixed, err = inner, nil
 		}
 	}
 	if err != nil {
@@ -99,11 +102,17 @@ func (v *Validator) mend(spec *tongs.Spec, c *compiled, value any, args json.Raw
 	if len(r.notes) > 0 {
 		args = appendJSON(nil, fixed)
 		if _, err := parse(args, maxDepth); err != nil { // what was inside strings may nest too deep now
-			return Checked{}, invalid(spec, "%w; give one JSON object", err)
+			return Checked{}, invalid(spec, "%w", err)
 		}
+	}
+	if more := len(r.notes) - maxNotes; more > 0 {
+		r.notes = append(r.notes[:maxNotes], fmt.Sprintf("and %d more", more))
 	}
 	return Checked{Args: complete(c, fixed, args), Repaired: r.notes}, nil
 }
+
+// maxNotes bounds how many repairs are told.
+const maxNotes = 50
 
 // complete fills defaults into valid arguments. It returns args where there was nothing to fill in.
 func complete(c *compiled, value any, args json.RawMessage) json.RawMessage {

@@ -163,18 +163,18 @@ func TestInvalid(t *testing.T) {
 		{`[1,2]`, `they are [1,2], not a JSON object; give an object with counts, deep`},
 		{`"x"`, `they are "x", not a JSON object`},
 		{`5`, `they are 5, not a JSON object`},
-		{`{"path":"a"`, `they are not JSON: unexpected end of JSON input`},
-		{`{'path':'a'}`, `they are not JSON: invalid character '\'' looking for beginning of object key string at byte 1`},
+		{`{"path":"a"`, `not JSON: unexpected end of JSON input`},
+		{`{'path':'a'}`, `not JSON: invalid character '\'' looking for beginning of object key string at byte 1`},
 		{`{"path":"a"} {}`, `there is more after the end of the JSON value, at byte 13`},
 		{`{"path":"a","path":"b"}`, `the property "path" is given twice`},
 		{`{"path":"a","env":{"x":"1","\u0078":"2"}}`, `the property "x" is given twice`},
 		{`{"path":"a","ratio":1e400}`, `the number 1e400 is out of range`},
 		{`{"path":"a","ratio":1e-999999999}`, `the number 1e-999999999 is out of range`},
 		{`{"path":"a","ratio":` + strings.Repeat("9", 5000) + `}`, `… (5000 bytes) is out of range`},
-		{`{"path":"a","free":` + deep + `}`, `they nest deeper than 200 levels`},
-		{`{"path":"a","free":` + deep[99_800:100_200] + `}`, `they nest deeper than 200 levels`},
+		{`{"path":"a","free":` + deep + `}`, `nested deeper than 200 levels`},
+		{`{"path":"a","free":` + deep[99_800:100_200] + `}`, `nested deeper than 200 levels`},
 		{`{"path":"a","tags":"` + deep[99_750:100_250] + `"}`, `tags: got "[[[[`},
-		{"{\"path\":\"\xff\"}", `they are not valid UTF-8`},
+		{"{\"path\":\"\xff\"}", `not valid UTF-8`},
 	} {
 		var v schema.Validator
 		got, err := v.Check(spec, json.RawMessage(test.args))

@@ -38,12 +38,12 @@ func views(targets []target) []target {
 // alternatives come near it.
 const maxWork = 1_000_000
 
-var errTooMuchWork = errors.New("they nest too deep for the alternatives of the schema")
+var errTooMuchWork = errors.New("nested too deep for the alternatives of the schema")
 
 // validate holds a value against a schema, if the work that is left is enough.
 func (c *compiled) validate(s target, v any, work *int) error {
 	if c.branching {
-		if spend(s, v, work); *work < 0 {
+		if spend(s, v, work, 0); *work < 0 {
 			return errTooMuchWork
 		}
 	}
@@ -52,33 +52,40 @@ func (c *compiled) validate(s target, v any, work *int) error {
 
 func (c *compiled) valid(s target, v any, work *int) bool { return c.validate(s, v, work) == nil }
 
+// maxSchemas bounds how many schemas one inside the other a value is held against; beyond are those that refer to
+// themselves without end.
+const maxSchemas = 10 * maxOutputDepth
+
 // spend takes from work what validating v costs: one for each schema that it or a part of it is held against. It stops
 // when nothing is left.
-func spend(s target, v any, work *int) {
+func spend(s target, v any, work *int, depth int) {
 	*work--
+	if depth > maxSchemas {
+		*work = -1
+	}
 	if s == nil || *work < 0 || s.Types != nil && !s.Types.IsEmpty() && !isKind(v, *s.Types) {
 		return
 	}
 	for _, part := range slices.Concat([]target{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf) {
 		if part != nil {
-			spend(part, v, work)
+			spend(part, v, work, depth+1)
 		}
 	}
 	all := []target{s}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, dependent := range s.DependentSchemas {
-			spend(dependent, v, work)
+			spend(dependent, v, work, depth+1)
 		}
 		for name, value := range v {
 			for _, property := range append(propertyTargets(all, name), s.UnevaluatedProperties) {
-				spend(property, value, work)
+				spend(property, value, work, depth+1)
 			}
 		}
 	case []any:
 		for i, item := range v {
 			for _, part := range append(itemTargets(all, i), s.Contains, s.UnevaluatedItems) {
-				spend(part, item, work)
+				spend(part, item, work, depth+1)
 			}
 		}
 	}
@@ -110,13 +117,19 @@ func kindOfValue(v any) jsonType {
 	}
 }
 
-// maxUnions bounds how deep alternatives inside alternatives are looked through.
-const maxUnions = 16
+// maxUnions bounds how many alternatives are looked through.
+const maxUnions = 1000
 
 // allows reports whether values of the type can be valid, by the types, enums and alternatives that the views name.
 // A type that nothing rules out is allowed.
-func allows(all []target, k jsonType, depth int) bool {
-	if depth > maxUnions {
+func allows(all []target, k jsonType) bool {
+	left := maxUnions
+	return allowed(all, k, &left)
+}
+
+func allowed(all []target, k jsonType, left *int) bool {
+	*left--
+	if *left < 0 {
 		return true
 	}
 	for _, s := range all {
@@ -134,7 +147,7 @@ func allows(all []target, k jsonType, depth int) bool {
 		}
 		for _, branches := range [][]target{s.AnyOf, s.OneOf} {
 			if len(branches) > 0 && !slices.ContainsFunc(branches, func(b target) bool {
-				return allows(views([]target{b}), k, depth+1)
+				return allowed(views([]target{b}), k, left)
 			}) {
 				return false
 			}
