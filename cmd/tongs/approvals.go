@@ -145,7 +145,7 @@ func (a *app) approveCommand() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeQuestions,
 	}
-	choiceFlag(cmd, &scope, "scope", "once", "how far the approval reaches", "once", "session", "always")
+	choiceFlag(cmd, &scope, "scope", "once", "how far the approval reaches: once, session, always", "once", "session", "always")
 	cmd.Flags().StringVar(&args, "args", "", "approve the call with these arguments instead (a JSON object)")
 	cmd.Flags().StringVar(&reason, "reason", "", "a remark that is kept with the answer")
 	cmd.RunE = a.run(func(cmd *cobra.Command, ids []string) error {

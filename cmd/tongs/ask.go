@@ -69,7 +69,7 @@ func (p *prompt) run(ctx context.Context) (*approval.Answer, error) {
 	p.show(previewLines)
 	for {
 		p.choices()
-		key, err := p.key(ctx, p.accepted())
+		key, err := p.key(ctx, "Your choice (Ctrl-C cancels the call): ", p.accepted())
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,6 @@ func (p *prompt) choices() {
 	}
 	option("e", "edit the arguments first")
 	option("n", "deny, with a reason that the agent sees")
-	fmt.Fprint(p.w, "Your choice (Ctrl-C cancels the call): ")
 }
 
 // show prints the question: what would happen last, beside the choices, so that no preview can push it off the screen.
@@ -208,8 +207,7 @@ func (p *prompt) remember(ctx context.Context, scope approval.Scope) (*approval.
 	for _, line := range p.q.Remember {
 		fmt.Fprintln(p.w, "  "+p.title.Render(clean(line)))
 	}
-	fmt.Fprint(p.w, "Enter saves this, e edits it, Esc goes back: ")
-	key, err := p.key(ctx, "\r\ne\x1b")
+	key, err := p.key(ctx, "Enter saves this, e edits it, Esc goes back: ", "\r\ne\x1b")
 	if err != nil {
 		return nil, err
 	}
@@ -220,8 +218,7 @@ func (p *prompt) remember(ctx context.Context, scope approval.Scope) (*approval.
 		return nil, errBack
 	case 'e':
 		for _, line := range p.q.Remember {
-			fmt.Fprint(p.w, "  rule: ")
-			edited, err := p.line(ctx, line)
+			edited, err := p.line(ctx, "  rule: ", line)
 			if err != nil {
 				return nil, err
 			}
@@ -238,8 +235,7 @@ func (p *prompt) remember(ctx context.Context, scope approval.Scope) (*approval.
 }
 
 func (p *prompt) deny(ctx context.Context) (*approval.Answer, error) {
-	fmt.Fprint(p.w, "Reason for the agent (Enter for none, Esc goes back): ")
-	reason, err := p.line(ctx, "")
+	reason, err := p.line(ctx, "Reason for the agent (Enter for none, Esc goes back): ", "")
 	if err != nil {
 		return nil, err
 	}
@@ -261,8 +257,7 @@ func (p *prompt) edit(ctx context.Context) (*approval.Answer, error) {
 		}
 		fmt.Fprintln(p.w, p.warn.Render("These arguments do not work:"))
 		quoted(p.w, err.Error(), p.width(), 20, func(string) lipgloss.Style { return lipgloss.NewStyle() })
-		fmt.Fprint(p.w, "e edits again, Esc goes back: ")
-		if key, err := p.key(ctx, "e\x1b"); err != nil || key != 'e' {
+		if key, err := p.key(ctx, "e edits again, Esc goes back: ", "e\x1b"); err != nil || key != 'e' {
 			return nil, errors.Join(err, errBack)
 		}
 		fmt.Fprintln(p.w)
@@ -286,8 +281,7 @@ func (p *prompt) check(ctx context.Context, text string) (json.RawMessage, error
 func (p *prompt) confirmArgs(ctx context.Context, args json.RawMessage) (*approval.Answer, error) {
 	fmt.Fprintln(p.w, "The call would be made with these arguments instead:")
 	quoted(p.w, indented(args), p.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
-	fmt.Fprint(p.w, "y approves that once, Esc goes back: ")
-	key, err := p.key(ctx, "y\x1b")
+	key, err := p.key(ctx, "y approves that once, Esc goes back: ", "y\x1b")
 	if err != nil {
 		return nil, err
 	}

@@ -164,13 +164,17 @@ func resultJSON(res *tongs.Result) any {
 		Message string         `json:"message"`
 		Details map[string]any `json:"details"`
 	}{res.Error.Code, res.Error.Message, details}
-	return struct {
+	failed := struct {
 		OK    bool `json:"ok"`
 		Error any  `json:"error"`
-		// Value is what a call made before it failed, such as the partial output of a command.
+		// Value is what a call made before it failed, such as the partial output of a command; Metadata is of that.
 		Value    any            `json:"value,omitempty"`
 		Metadata map[string]any `json:"metadata,omitempty"`
-	}{false, failure, rawOrNil(res.Value), withoutError(res.Metadata)}
+	}{OK: false, Error: failure}
+	if len(res.Value) > 0 {
+		failed.Value, failed.Metadata = rawOrNil(res.Value), metadata
+	}
+	return failed
 }
 
 func rawOrNil(raw []byte) any {
@@ -184,19 +188,7 @@ type rawJSON []byte
 
 func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
-// withoutError leaves out the code, which stands beside it.
-func withoutError(metadata map[string]any) map[string]any {
-	rest := map[string]any{}
-	for k, v := range metadata {
-		if k != "error" {
-			rest[k] = v
-		}
-	}
-	return rest
-}
-
 // howToAnswer is what a refused call says about its question.
 func howToAnswer(q string) string {
 	return fmt.Sprintf("A person can answer it with 'tongs approvals approve %s' or 'tongs approvals deny %s'; then make the same call again", q, q)
 }
-

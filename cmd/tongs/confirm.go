@@ -12,8 +12,8 @@ import (
 // text into a terminal, not a program that reads the screen: docs/cli.md says what that means.
 func (t *terminal) confirm(ctx context.Context, what string) error {
 	word := strings.ToLower(rand.Text()[:4])
-	fmt.Fprintf(t.w, "To %s, type %s and press Enter: ", what, newPalette().title.Render(word))
-	typed, err := t.line(ctx, "")
+	prompt := fmt.Sprintf("To %s, type %s and press Enter: ", what, newPalette().title.Render(word))
+	typed, err := t.line(ctx, prompt, "")
 	switch {
 	case errors.Is(err, errBack), errors.Is(err, errCancelled), err == nil && strings.TrimSpace(typed) == "":
 		return errors.New("nothing was changed")

@@ -34,13 +34,13 @@ func choiceFlag(cmd *cobra.Command, to *string, name, def, help string, words ..
 }
 
 func formatFlag(cmd *cobra.Command, to *string, def string, words ...string) {
-	choiceFlag(cmd, to, "format", def, "how to print the result", words...)
+	choiceFlag(cmd, to, "format", def, "how to print the result: "+strings.Join(words, ", "), words...)
 }
 
 // modeFlag adds --mode; the returned function gives what the person asked for, nil for nothing.
 func modeFlag(cmd *cobra.Command) func() *tongs.Mode {
 	var word string
-	choiceFlag(cmd, &word, "mode", "", "how much is asked: none pre-approves nothing, all what is not blocked", "none", "safe", "all")
+	choiceFlag(cmd, &word, "mode", "", "how much is asked: none pre-approves nothing, safe follows the rules, all pre-approves what is not blocked", "none", "safe", "all")
 	return func() *tongs.Mode {
 		if word == "" {
 			return nil

@@ -54,9 +54,9 @@ func (a *app) gcCommand() *cobra.Command {
 		if format == "json" {
 			return a.json(report)
 		}
-		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, the state of %s and %s of spilled output.\n",
+		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, %s of sessions and %s of spilled output.\n",
 			plural(int(removed.Rows), "call"), plural(removed.Questions, "question"), plural(removed.Grants, "grant"),
-			plural(removed.State, "session value"), output.Bytes(report.SpillBytes))
+			plural(removed.State, "value"), output.Bytes(report.SpillBytes))
 		return err
 	})
 	return cmd

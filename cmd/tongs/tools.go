@@ -202,4 +202,3 @@ func (a *app) completeTools(cmd *cobra.Command, args []string, _ string) ([]stri
 	}
 	return words, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
-

@@ -60,15 +60,17 @@ func (t *terminal) width() int {
 	return 80
 }
 
-// keys calls f with a function that returns what was typed since it was last called, until f returns. What was typed
-// before is thrown away: it was meant for something else. Nothing is echoed. When ctx ends, reading fails.
-func (t *terminal) keys(ctx context.Context, f func(read func() ([]byte, error)) error) error {
-	flushInput(t.in)
+// keys prints the prompt and calls f with a function that returns what was typed since it was last called, until f
+// returns. What was typed before the prompt is thrown away: it was meant for something else. Nothing is echoed. When
+// ctx ends, reading fails.
+func (t *terminal) keys(ctx context.Context, prompt string, f func(read func() ([]byte, error)) error) error {
 	old, err := term.MakeRaw(int(t.in.Fd()))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = term.Restore(int(t.in.Fd()), old) }()
+	flushInput(t.in)
+	io.WriteString(t.w, prompt)
 	r, err := cancelreader.NewReader(t.in)
 	if err != nil {
 		return err
@@ -91,10 +93,10 @@ func (t *terminal) keys(ctx context.Context, f func(read func() ([]byte, error))
 	})
 }
 
-// key waits for one of the keys. Anything else, pasted text and the keys that send several characters included, is
+// key prints the prompt, which has no line end, and waits for one of the keys. Anything else, pasted text and the keys that send several characters included, is
 // ignored: an arrow key ends in a letter.
-func (t *terminal) key(ctx context.Context, wanted string) (key byte, err error) {
-	err = t.keys(ctx, func(read func() ([]byte, error)) error {
+func (t *terminal) key(ctx context.Context, prompt, wanted string) (key byte, err error) {
+	err = t.keys(ctx, prompt, func(read func() ([]byte, error)) error {
 		for {
 			typed, err := read()
 			if err != nil {
@@ -109,11 +111,10 @@ func (t *terminal) key(ctx context.Context, wanted string) (key byte, err error)
 	return key, err
 }
 
-// line reads a line that starts as text and can be edited at its end. Esc gives errBack.
-func (t *terminal) line(ctx context.Context, text string) (string, error) {
+// line prints the prompt and reads a line that starts as text and can be edited at its end. Esc gives errBack.
+func (t *terminal) line(ctx context.Context, prompt, text string) (string, error) {
 	line := []rune(text)
-	io.WriteString(t.w, clean(text))
-	err := t.keys(ctx, func(read func() ([]byte, error)) error {
+	err := t.keys(ctx, prompt+clean(text), func(read func() ([]byte, error)) error {
 		for {
 			typed, err := read()
 			if err != nil {

@@ -1,0 +1,491 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// desk is a workspace, a state and a configuration to run commands in.
+type desk struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{t: t, dir: dir}
+	for _, sub := range []string{"ws", "home/config", "etc"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	home := filepath.Join(dir, "home")
+	d.env = append(os.Environ(), "HOME="+home, "TONGS_CONFIG_DIR="+home+"/config", "TONGS_STATE_DIR="+home+"/state",
+		"XDG_CACHE_HOME="+home+"/cache", "TEST_MANAGED="+dir+"/etc/policy.yaml", "NO_COLOR=1", "TERM=dumb", "EDITOR=false", "VISUAL=")
+	d.write("a.txt", "one\n")
+	return d
+}
+
+func (d *desk) write(name, text string) string {
+	d.t.Helper()
+	path := filepath.Join(d.dir, "ws", name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		d.t.Fatal(err)
+	}
+	return path
+}
+
+func (d *desk) read(name string) string {
+	d.t.Helper()
+	data, err := os.ReadFile(filepath.Join(d.dir, "ws", name))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (d *desk) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("tongs", args...)
+	cmd.Dir, cmd.Env = filepath.Join(d.dir, "ws"), d.env
+	return cmd
+}
+
+// run runs a command without a terminal.
+func (d *desk) run(args ...string) (stdout, stderr string, code int) {
+	d.t.Helper()
+	cmd := d.command(args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	code = exitStatus(d.t, cmd.Run())
+	return out.String(), errs.String(), code
+}
+
+func exitStatus(t *testing.T, err error) int {
+	t.Helper()
+	if ee, ok := errors.AsType[*exec.ExitError](err); ok {
+		return ee.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0
+}
+
+// console is a command at a terminal, and the person who looks at it.
+type console struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	tty *os.File
+
+	mu   sync.Mutex
+	more *sync.Cond
+	text string // what was written and not yet expected
+	all  string
+	eof  bool
+}
+
+func (d *desk) terminal(args ...string) *console { return d.start(d.command(args...)) }
+
+// start runs cmd with a new terminal that controls it; streams that are set stay as they are.
+func (d *desk) start(cmd *exec.Cmd) *console {
+	d.t.Helper()
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 100})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	c := &console{t: d.t, cmd: cmd, tty: tty}
+	c.more = sync.NewCond(&c.mu)
+	d.t.Cleanup(func() { _, _ = tty.Close(), cmd.Process.Kill() })
+	go c.watch()
+	return c
+}
+
+func (c *console) watch() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.tty.Read(buf)
+		c.mu.Lock()
+		c.text += string(buf[:n])
+		c.all += string(buf[:n])
+		c.eof = c.eof || err != nil
+		c.more.Broadcast()
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// expect waits until the screen shows the pattern, and returns what it matched.
+func (c *console) expect(pattern string) []string {
+	c.t.Helper()
+	re := regexp.MustCompile(pattern)
+	guard := time.AfterFunc(10*time.Second, func() {
+		c.mu.Lock()
+		c.eof = true
+		c.more.Broadcast()
+		c.mu.Unlock()
+	})
+	defer guard.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		if loc := re.FindStringSubmatchIndex(c.text); loc != nil {
+			found := re.FindStringSubmatch(c.text)
+			c.text = c.text[loc[1]:]
+			return found
+		}
+		if c.eof {
+			c.t.Fatalf("the screen never showed %q; it shows:\n%s", pattern, c.all)
+		}
+		c.more.Wait()
+	}
+}
+
+// typing sends text as one key or one paste. The prompt it answers must be expected first: what is typed before that
+// is thrown away.
+func (c *console) typing(text string) *console {
+	c.t.Helper()
+	if _, err := c.tty.WriteString(text); err != nil {
+		c.t.Fatal(err)
+	}
+	return c
+}
+
+func (c *console) exit() int {
+	c.t.Helper()
+	guard := time.AfterFunc(10*time.Second, func() { _ = c.cmd.Process.Kill() })
+	defer guard.Stop()
+	return exitStatus(c.t, c.cmd.Wait())
+}
+
+const chosen = `Your choice .*: `
+
+func TestPromptApprovesOnce(t *testing.T) {
+	d := newDesk(t)
+	c := d.terminal("call", "edit", "path=a.txt", "oldString=one", "newString=two")
+	c.expect(`edit asks for approval`)
+	c.expect(`\+two`)
+	c.expect(`It would:[^:]*write a.txt`)
+	c.expect(chosen)
+	c.typing("y")
+	if code := c.exit(); code != 0 || d.read("a.txt") != "two\n" {
+		t.Errorf("exit %d, file %q", code, d.read("a.txt"))
+	}
+	// Once is once.
+	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=two", "newString=three"); code != 3 {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if out, _, _ := d.run("log", "list", "--tool", "edit", "--format", "json"); !strings.Contains(out, `"answered":"terminal:`) {
+		t.Errorf("the row does not say who answered: %s", out)
+	}
+}
+
+func TestPromptDeniesWithAReason(t *testing.T) {
+	d := newDesk(t)
+	cmd := d.command("call", "delete_file", "path=a.txt", "--format", "json")
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout // a pipe: the terminal is used all the same, and the object stays alone
+	c := d.start(cmd)
+	c.expect(`delete a.txt`)
+	c.expect(chosen)
+	c.typing("n")
+	c.expect(`Reason for the agent`)
+	c.typing("not that one\x7f\x7f\x7fthat file\r")
+	if code := c.exit(); code != 3 || d.read("a.txt") != "one\n" {
+		t.Errorf("exit %d", code)
+	}
+	want := `{"ok":false,"error":{"code":"DENIED","message":"a person declined the call: not that that file","details":{"reason":"not that that file"}}}` + "\n"
+	if stdout.String() != want {
+		t.Errorf("stdout:\n%s\nwant:\n%s", stdout.String(), want)
+	}
+}
+
+func TestPromptEditsArguments(t *testing.T) {
+	d := newDesk(t)
+	d.write("b.txt", "one\n")
+	editor := filepath.Join(d.dir, "editor")
+	// The first edit breaks the arguments, the second mends them.
+	script := "#!/bin/sh\nif [ -e " + d.dir + "/twice ]; then sed -i.bak 's/\"nothing\"/\"b.txt\"/; s/\"pfad\"/\"path\"/' \"$1\"; " +
+		"else touch " + d.dir + "/twice; sed -i.bak 's/\"a.txt\"/\"nothing\"/; s/\"path\"/\"pfad\"/' \"$1\"; fi\n"
+	if err := os.WriteFile(editor, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d.env = append(d.env, "EDITOR="+editor)
+	c := d.terminal("call", "edit", "path=a.txt", "oldString=one", "newString=two")
+	c.expect(chosen)
+	c.typing("e")
+	c.expect(`These arguments do not work:`)
+	c.expect(`pfad`)
+	c.expect(`e edits again`)
+	c.typing("e")
+	c.expect(`with these arguments instead`)
+	c.expect(`b.txt`)
+	c.expect(`y approves that once`)
+	c.typing("y")
+	// The edited call touches another file than the one that was shown: it is a new question.
+	c.expect(`write b.txt`)
+	c.expect(chosen)
+	c.typing("y")
+	if code := c.exit(); code != 0 || d.read("a.txt") != "one\n" || d.read("b.txt") != "two\n" {
+		t.Errorf("exit %d, a %q, b %q\n%s", code, d.read("a.txt"), d.read("b.txt"), c.all)
+	}
+}
+
+func TestPromptAlwaysShowsTheRule(t *testing.T) {
+	d := newDesk(t)
+	c := d.terminal("call", "edit", "path=a.txt", "oldString=one", "newString=two")
+	c.expect(`approve always: .*a\.txt`)
+	c.expect(chosen)
+	c.typing("a")
+	c.expect(`edit will be allowed always, in this workspace to:[^:]*write.*a\.txt`)
+	c.expect(`Enter saves this`)
+	c.typing("\r")
+	if code := c.exit(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, c.all)
+	}
+	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=two", "newString=three"); code != 0 {
+		t.Errorf("not remembered: exit %d: %s", code, stderr)
+	}
+	out, _, _ := d.run("grants", "list")
+	id := regexp.MustCompile(`g_\w+`).FindString(out)
+	if id == "" || !strings.Contains(out, "always") || !strings.Contains(out, "a.txt") {
+		t.Fatalf("grants:\n%s", out)
+	}
+	if _, _, code := d.run("grants", "revoke", id); code != 0 {
+		t.Errorf("revoke: exit %d", code)
+	}
+	if _, _, code := d.run("call", "edit", "path=a.txt", "oldString=three", "newString=four"); code != 3 {
+		t.Errorf("still remembered: exit %d", code)
+	}
+}
+
+func TestPromptEditsTheRule(t *testing.T) {
+	d := newDesk(t)
+	d.write("b.txt", "one\n")
+	c := d.terminal("call", "edit", "path=a.txt", "oldString=one", "newString=two", "--session", "s")
+	c.expect(chosen)
+	c.typing("s")
+	c.expect(`allowed for this session to:`)
+	c.expect(`Enter saves this`)
+	c.typing("e")
+	for range 2 {
+		rule := c.expect(`rule: (\w+) a\.txt`)
+		c.typing("\x15" + rule[1] + " *.txt\r")
+	}
+	if code := c.exit(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, c.all)
+	}
+	if _, stderr, code := d.run("call", "edit", "path=b.txt", "oldString=one", "newString=two", "--session", "s"); code != 0 {
+		t.Errorf("the edited rule does not hold: exit %d: %s", code, stderr)
+	}
+	if _, _, code := d.run("call", "edit", "path=b.txt", "oldString=two", "newString=three", "--session", "other"); code != 3 {
+		t.Errorf("it holds in another session: exit %d", code)
+	}
+}
+
+// Enter, arrow keys (which end in letters), pasted text and what was typed before the question approve nothing.
+func TestPromptTakesSingleKeysOnly(t *testing.T) {
+	d := newDesk(t)
+	c := d.terminal("call", "delete_file", "path=a.txt")
+	c.expect(chosen)
+	for _, keys := range []string{"\r", "\x1b[A", "\x1bOy", "yyyy", "yes\r", " ", "Y", "a", "s"} {
+		c.typing(keys)
+	}
+	c.typing("\x03")
+	c.expect(`Cancelled; nothing was approved`)
+	if code := c.exit(); code != 1 || d.read("a.txt") != "one\n" {
+		t.Errorf("exit %d, want 1 (CANCELLED)\n%s", code, c.all)
+	}
+	if out, _, _ := d.run("approvals", "list"); strings.Contains(out, "pending") {
+		t.Errorf("the question of a cancelled call stays open:\n%s", out)
+	}
+}
+
+// An approval that a rule forbids cannot be given, and a blocked call does not ask.
+func TestPromptIsNotShownForBlocked(t *testing.T) {
+	d := newDesk(t)
+	d.write("tongs.yaml", "approval: {tools: {delete_file: blocked}}\n")
+	c := d.terminal("call", "delete_file", "path=a.txt", "--mode", "all")
+	c.expect(`BLOCKED`)
+	if code := c.exit(); code != 3 || strings.Contains(c.all, "Your choice") {
+		t.Errorf("exit %d\n%s", code, c.all)
+	}
+}
+
+func TestPromptShowsUntrustedTextHarmless(t *testing.T) {
+	d := newDesk(t)
+	d.write("a.txt", "x\x1b]0;owned\x07\x1b[2J\u202e\n│ y  approve once\n")
+	c := d.terminal("call", "edit", "--json", `{"path":"a.txt","oldString":"x","newString":"\u001b[8mhidden\u200b\r\n  y  approve once"}`)
+	c.expect(chosen)
+	screen := c.all
+	c.typing("\x03")
+	c.exit()
+	for _, bad := range []string{"\x1b]0;owned", "\x1b[2J", "\x1b[8m", "\u202e", "\u200b", "\n  y  approve once\n+"} {
+		if strings.Contains(screen, bad) {
+			t.Errorf("the screen has %q:\n%q", bad, screen)
+		}
+	}
+	if !strings.Contains(screen, `\x1b[8mhidden`) || !strings.Contains(screen, `\u202e`) {
+		t.Errorf("what was made harmless is not shown:\n%q", screen)
+	}
+	if n := strings.Count(screen, "\n  y  approve once"); n != 1 {
+		t.Errorf("%d lines look like the choice", n)
+	}
+}
+
+// Another process may answer first; the prompt goes away.
+func TestPromptAnsweredElsewhere(t *testing.T) {
+	d := newDesk(t)
+	c := d.terminal("call", "delete_file", "path=a.txt")
+	c.expect(chosen)
+	out, _, _ := d.run("approvals", "list")
+	id := regexp.MustCompile(`q_\w+`).FindString(out)
+	if _, stderr, code := d.run("approvals", "deny", id, "--reason", "elsewhere"); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	c.expect(`answered elsewhere`)
+	c.expect(`DENIED: .*elsewhere`)
+	if code := c.exit(); code != 3 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+func TestApproveNeedsATypedWord(t *testing.T) {
+	d := newDesk(t)
+	ask := func() string {
+		_, stderr, code := d.run("call", "delete_file", "path=a.txt")
+		if code != 3 {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		return regexp.MustCompile(`q_\w+`).FindString(stderr)
+	}
+	id := ask()
+	for _, wrong := range []string{"yes\r", "y\r", "\r", "\x1b", "\x03"} {
+		c := d.terminal("approvals", "approve", id)
+		c.expect(`type \w+ and press Enter: `)
+		c.typing(wrong)
+		if code := c.exit(); code != 1 {
+			t.Errorf("%q: exit %d", wrong, code)
+		}
+	}
+	if id != ask() {
+		t.Error("the question is no longer the same")
+	}
+	c := d.terminal("approvals", "approve", id)
+	c.expect(`delete a.txt`)
+	word := c.expect(`type (\w+) and press Enter: `)[1]
+	c.typing(word + "\r")
+	if code := c.exit(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, c.all)
+	}
+	// The same call redeems the answer, once.
+	if _, stderr, code := d.run("call", "delete_file", "path=a.txt"); code != 0 {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	d.write("a.txt", "one\n")
+	if _, _, code := d.run("call", "delete_file", "path=a.txt"); code != 3 {
+		t.Errorf("redeemed twice: exit %d", code)
+	}
+}
+
+func TestApproveWithOtherArguments(t *testing.T) {
+	d := newDesk(t)
+	d.write("b.txt", "one\n")
+	_, stderr, _ := d.run("call", "edit", "path=a.txt", "oldString=one", "newString=two")
+	id := regexp.MustCompile(`q_\w+`).FindString(stderr)
+	c := d.terminal("approvals", "approve", id, "--args", `{"path":"a.txt","oldString":"one","newString":"three"}`)
+	c.expect(`with these arguments instead`)
+	c.typing(c.expect(`type (\w+) and press Enter: `)[1] + "\r")
+	if code := c.exit(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, c.all)
+	}
+	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=one", "newString=two"); code != 0 || d.read("a.txt") != "three\n" {
+		t.Errorf("exit %d, file %q: %s", code, d.read("a.txt"), stderr)
+	}
+}
+
+func TestTrustAtATerminal(t *testing.T) {
+	d := newDesk(t)
+	d.write("tongs.yaml", "approval: {tools: {edit: preApproved}}\n")
+	c := d.terminal("trust")
+	c.expect(`edit: preApproved`)
+	c.expect(`This would count: edit: preApproved`)
+	c.typing(c.expect(`type (\w+) and press Enter: `)[1] + "\r")
+	if code := c.exit(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, c.all)
+	}
+	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=one", "newString=two"); code != 0 {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if _, stderr, code := d.run("trust"); code != 0 || !strings.Contains(stderr, "trusted already") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+func TestWatchAsksAtATerminal(t *testing.T) {
+	d := newDesk(t)
+	c := d.terminal("approvals", "watch")
+	c.expect(`Watching for questions`)
+	_, stderr, _ := d.run("call", "delete_file", "path=a.txt")
+	c.expect(`delete a.txt`)
+	c.expect(chosen)
+	c.typing("y")
+	if id := regexp.MustCompile(`q_\w+`).FindString(stderr); id == "" {
+		t.Fatal(stderr)
+	}
+	d.eventually(func() bool {
+		out, _, _ := d.run("approvals", "list", "--all")
+		return strings.Contains(out, "answered")
+	})
+	if _, stderr, code := d.run("call", "delete_file", "path=a.txt"); code != 0 {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// eventually tries until it holds; each try is a whole command, so that it needs no pause.
+func (d *desk) eventually(holds func() bool) {
+	d.t.Helper()
+	for range 200 {
+		if holds() {
+			return
+		}
+	}
+	d.t.Fatal("it never happened")
+}
+
+// A process in the background, or with none of its streams at the terminal, does not ask there.
+func TestNoPromptWhereNobodyLooks(t *testing.T) {
+	d := newDesk(t)
+	cmd := d.command("call", "delete_file", "path=a.txt")
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "tongs call delete_file path=a.txt </dev/null >out 2>err; echo exit $?"}
+	c := d.start(cmd)
+	c.expect(`exit 3`)
+	c.exit()
+	if !strings.Contains(d.read("err"), "APPROVAL_REQUIRED") || strings.Contains(c.all, "choice") {
+		t.Errorf("stderr %q, screen %q", d.read("err"), c.all)
+	}
+}
