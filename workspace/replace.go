@@ -39,8 +39,8 @@ func (f *files) Replace(
 	if _, err := f.target(t, p, e, opt.Expect); err != nil {
 		return "", err
 	}
-	if err := t.write(ctx, write); err != nil {
-		return "", fail("write", p, err)
+	if err := t.write(ctx, p, write); err != nil {
+		return "", err
 	}
 	v, err := f.place(ctx, t, p, opt.Expect)
 	if err != nil {
@@ -247,21 +247,35 @@ func (w *Workspace) makeParent(p tongs.Path, makeDirs bool) (handle, *parents, e
 	return h, made, nil
 }
 
-func (t *temp) write(ctx context.Context, write func(io.Writer) error) error {
+// write fills the file. An error of the writer that the caller gave is its own, unless writing to the file failed.
+func (t *temp) write(ctx context.Context, p tongs.Path, write func(io.Writer) error) error {
 	sum := sha256.New()
-	buf := bufio.NewWriterSize(digesting{to: t.file, sum: sum}, 64<<10)
-	if err := write(cancelling{ctx, buf}); err != nil {
-		return err
-	}
+	out := &digesting{to: t.file, sum: sum}
+	buf := bufio.NewWriterSize(out, 64<<10)
+	err := write(cancelling{ctx, buf})
 	t.crash("written")
-	if err := buf.Flush(); err != nil {
-		return err
+	if err == nil {
+		err = buf.Flush()
+	}
+	switch {
+	case out.err != nil:
+		return fail("write", p, out.err)
+	case ctx.Err() != nil:
+		return fail("write", p, ctx.Err())
+	case err != nil:
+		if code := tongs.CodeOf(err); code != tongs.CodeInternal {
+			return err
+		}
+		if _, ok := errors.AsType[*tongs.Need](err); ok {
+			return err
+		}
+		return tongs.Errorf(tongs.CodeExecutionError, "the new content of %q could not be made: %w", p.String(), err)
 	}
 	t.digest = hex.EncodeToString(sum.Sum(nil))
-	if err := ctx.Err(); err != nil {
-		return err
+	if err := t.file.Sync(); err != nil {
+		return fail("write", p, err)
 	}
-	return t.file.Sync()
+	return nil
 }
 
 // inherit gives the temporary file what belongs to the name rather than to the content.

@@ -141,7 +141,9 @@ func (w *Workspace) fileState(h handle, name string, st stat, like tongs.Version
 	if errors.Is(err, fs.ErrPermission) {
 		// Nobody can tell its content; outside the window the stat identity is enough.
 		if racy(st, time.Now()) || parseVersion(like).digest != "" {
-			return state{}, fmt.Errorf("it changed just now and cannot be read to tell its state: %w", fs.ErrPermission)
+			return state{}, tongs.Errorf(tongs.CodePermissionDenied,
+				"%q changed just now and cannot be read, so that its state cannot be told; try again in a moment: %w",
+				name, plain(err))
 		}
 		return identify(st), nil
 	}
@@ -263,11 +265,14 @@ func digestEntries(h handle, name string) (string, error) {
 type digesting struct {
 	to  io.Writer
 	sum hash.Hash
+	// err is the error of the file.
+	err error
 }
 
-func (d digesting) Write(b []byte) (int, error) {
+func (d *digesting) Write(b []byte) (int, error) {
 	n, err := d.to.Write(b)
-	d.sum.Write(b[:n])
+	_, _ = d.sum.Write(b[:n])
+	d.err = err
 	return n, err
 }
 
