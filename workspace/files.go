@@ -163,9 +163,7 @@ func (f *files) decided(kind tongs.EffectKind, p tongs.Path) (tongs.Effect, erro
 // admit compares what is at p now with what was decided and, where expect is set, with that. It returns the state
 // that was found. The caller holds the lock of p.
 func (f *files) admit(h handle, name string, p tongs.Path, e tongs.Effect, expect tongs.Version) (state, error) {
-	f.mu.Lock()
-	made := f.made[p]
-	f.mu.Unlock()
+	made := f.left(p)
 	var like tongs.Version
 	for _, v := range []tongs.Version{e.Version, made, expect} {
 		if parseVersion(v).digest != "" {
@@ -213,6 +211,21 @@ func (f *files) sameDirectory(e tongs.Effect) error {
 func (f *files) changed(p tongs.Path, kind tongs.EffectKind, old tongs.Version, now state) error {
 	return f.need("changed since it was planned: "+Changed(old, now.version()),
 		tongs.Effect{Kind: kind, Path: p, Version: now.version()})
+}
+
+// left returns the version that this call's own changes left at p, "" where it changed nothing there.
+func (f *files) left(p tongs.Path) tongs.Version {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if v, ok := f.made[p]; ok {
+		return v
+	}
+	for dir := p; dir.Rel != "."; {
+		if dir = dir.Dir(); f.made[dir] == tongs.Absent {
+			return tongs.Absent // it went with its directory
+		}
+	}
+	return ""
 }
 
 // leave records what this call's own change left at p.

@@ -470,6 +470,26 @@ func TestRenameAcrossRealDevices(t *testing.T) {
 	noLitter(t, w)
 }
 
+// TestOwnChangesAreNoChanges uses paths again that this call itself removed or moved.
+func TestOwnChangesAreNoChanges(t *testing.T) {
+	w := newWorkspace(t, map[string]string{"a": "a", "d/x": "x", "e/y": "y"})
+	files, _ := decide(t, w, deleting(in("a")), writing(in("a")), deleting(in("d")), writing(in("d/x")), deleting(in("e")),
+		writing(in("f")), writing(in("e/y")), writing(in("e/z")))
+	_, err := files.Remove(t.Context(), in("a"), false)
+	must(t, err)
+	_, err = files.Remove(t.Context(), in("d"), true)
+	must(t, err)
+	must(t, files.Rename(t.Context(), in("e"), in("f"), tongs.Renaming{}))
+	for _, rel := range []string{"a", "d/x", "e/y", "e/z"} {
+		_, err = files.Replace(t.Context(), in(rel), tongs.Replacing{MakeDirs: true}, content("new"))
+		must(t, err)
+	}
+	// Another's change of the same path still is one.
+	must(t, os.WriteFile(filepath.Join(w.Dir(), "d/x"), []byte("NEW"), 0o600))
+	_, err = files.Replace(t.Context(), in("d/x"), tongs.Replacing{}, content("mine"))
+	wantNeed(t, err, "changed")
+}
+
 func TestNestedRootsAreNeverRemoved(t *testing.T) {
 	dir := tree(t, map[string]string{"build/cache/x": "", "build/y": ""})
 	w := openOn(t, Options{Dir: dir, Roots: []Root{{Name: "cache", Dir: dir + "/build/cache"}}}, openHandle)

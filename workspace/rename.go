@@ -17,7 +17,8 @@ func (f *files) Rename(ctx context.Context, from, to tongs.Path, opt tongs.Renam
 		return fail("move", from, err)
 	}
 	if from == to || from.Contains(to) {
-		return badPath("cannot move %q to %q, which is the same or inside it; choose another place", from.String(), to.String())
+		return badPath("cannot move %q to %q, which is the same or inside it; choose another place",
+			from.String(), to.String())
 	}
 	for _, want := range moving(from, to) {
 		if _, err := f.decided(want.Kind, want.Path); err != nil {

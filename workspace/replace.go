@@ -84,29 +84,18 @@ func (f *files) place(ctx context.Context, t *temp, p tongs.Path, expect tongs.V
 	if err != nil {
 		return "", err
 	}
+	if err := t.finish(p, f.w.umask); err != nil {
+		return "", err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", fail("write", p, err)
+	}
+	// The look that counts is the last thing before the renaming.
 	old, err := f.target(t, p, e, expect)
 	if err != nil {
 		return "", err
 	}
 	exists := old.typ != ""
-	if exists {
-		if err := t.inherit(old); err != nil {
-			return "", tongs.Errorf(tongs.CodePermissionDenied,
-				"cannot write %q: its owner or mode cannot be kept (%w); a person must change the file or its owner", p.String(), err)
-		}
-		// Looked at once more, since keeping attributes took a moment.
-		if _, err := f.admit(t.dir, t.name, p, e, expect); err != nil {
-			return "", err
-		}
-	} else if err := t.file.Chmod(0o666 &^ f.w.umask); err != nil {
-		return "", fail("write", p, err)
-	}
-	if err := ctx.Err(); err != nil {
-		return "", fail("write", p, err)
-	}
-	if err := t.file.Close(); err != nil {
-		return "", fail("write", p, err)
-	}
 	f.w.crash("placing")
 	err = t.dir.rename(t.temp, t.dir, t.name, exists)
 	if errors.Is(err, fs.ErrExist) {
@@ -273,6 +262,26 @@ func (t *temp) write(ctx context.Context, p tongs.Path, write func(io.Writer) er
 	}
 	t.digest = hex.EncodeToString(sum.Sum(nil))
 	if err := t.file.Sync(); err != nil {
+		return fail("write", p, err)
+	}
+	return nil
+}
+
+// finish gives the file its mode and owner, and closes it: some systems cannot rename an open file.
+func (t *temp) finish(p tongs.Path, umask fs.FileMode) error {
+	old, err := t.dir.lstat(t.name)
+	if err != nil && !missing(err) {
+		return fail("write", p, err)
+	}
+	if old.typ == tongs.FileRegular {
+		if err := t.inherit(old); err != nil {
+			return tongs.Errorf(tongs.CodePermissionDenied,
+				"cannot write %q: its owner or mode cannot be kept (%w); a person must change the file or its owner", p.String(), err)
+		}
+	} else if err := t.file.Chmod(0o666 &^ umask); err != nil {
+		return fail("write", p, err)
+	}
+	if err := t.file.Close(); err != nil {
 		return fail("write", p, err)
 	}
 	return nil

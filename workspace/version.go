@@ -163,7 +163,8 @@ func (w *Workspace) openState(f *os.File, st stat, like tongs.Version) (state, e
 		}
 		sum := sha256.New()
 		buf := make([]byte, min(st.size+1, 256<<10))
-		if _, err := io.CopyBuffer(sum, io.NewSectionReader(f, 0, 1<<62), buf); err != nil {
+		n, err := io.CopyBuffer(sum, io.NewSectionReader(f, 0, st.size+1), buf)
+		if err != nil {
 			return state{}, err
 		}
 		s.digest = hex.EncodeToString(sum.Sum(nil))
@@ -174,7 +175,7 @@ func (w *Workspace) openState(f *os.File, st stat, like tongs.Version) (state, e
 		if st.weak {
 			after = weakened(after)
 		}
-		if identify(after).identity == s.identity {
+		if n == st.size && identify(after).identity == s.identity {
 			w.remember(st, s.identity)
 			return s, nil
 		}
