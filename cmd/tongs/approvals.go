@@ -191,11 +191,15 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 	if err != nil {
 		return err
 	}
-	if state := q.StateAt(time.Now()); state != approval.Pending {
-		_, err := approval.Admit(&q, answer, time.Now())
-		return errors.Join(err, nil)
-	}
 	answer.Channel, answer.By = "terminal", whoami()
+	if _, err := approval.Admit(&q, answer, time.Now()); err != nil {
+		return err
+	}
+	if len(answer.Args) > 0 {
+		if err := a.validateArgs(ctx, q.Tool, answer.Args); err != nil {
+			return err
+		}
+	}
 	if answer.Approved {
 		if err := a.confirmApproval(ctx, q, answer); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/nearest"
 )
 
 // The exit codes.
@@ -61,17 +62,21 @@ func (a *app) main(args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	err := fang.Execute(ctx, root, fang.WithVersion(version), fang.WithErrorHandler(a.usageError))
-	if err != nil && a.exit == exitOK {
-		a.exit = exitUsage
+	if err := execute(ctx, root); err != nil {
+		a.fail(usage{err})
 	}
 	return a.exit
 }
 
-// usageError shows an error that the command line itself caused.
-func (a *app) usageError(w io.Writer, _ fang.Styles, err error) {
-	fmt.Fprintf(a.err, "tongs: %s\n", clean(err.Error()))
-	fmt.Fprintln(a.err, "Run 'tongs --help' for usage.")
+// execute runs the command with help in the style of the terminal. To find that style the terminal is asked for its
+// background, which takes seconds where nothing answers; one that says it is dumb is not asked.
+func execute(ctx context.Context, root *cobra.Command) error {
+	if term := os.Getenv("TERM"); (term == "" || term == "dumb") && isTerminal(os.Stdout) {
+		root.SilenceErrors, root.SilenceUsage, root.Version = true, true, version
+		return root.ExecuteContext(ctx)
+	}
+	return fang.Execute(ctx, root, fang.WithVersion(version), fang.WithoutManpage(),
+		fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
 }
 
 func (a *app) root() *cobra.Command {
@@ -83,15 +88,66 @@ func (a *app) root() *cobra.Command {
 		Example: "  # call a tool\n  tongs call read_file path=go.mod\n\n" +
 			"  # what would a call do, and which rule decides?\n  tongs explain write_file path=notes.txt content=hello\n\n" +
 			"  # what waits for an answer?\n  tongs approvals list",
-		SuggestionsMinimumDistance: 2,
 	}
 	root.PersistentFlags().StringVar(&a.flags.workspace, "workspace", "", "the directory that tools work in (default: the current one)")
 	root.AddCommand(
 		a.callCommand(), a.toolsCommand(), a.describeCommand(), a.validateCommand(), a.explainCommand(),
 		a.approvalsCommand(), a.grantsCommand(), a.logCommand(), a.trustCommand(), a.configCommand(),
-		a.doctorCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(),
+		a.doctorCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(), a.manCommand(),
 	)
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.Aliases = append(cmd.Aliases, "completions")
+		}
+	}
+	a.ownUsageErrors(root)
 	return root
+}
+
+// ownUsageErrors makes every wrong use of a command an error that we show, at once and plainly, and that exits with 2:
+// words that a group of commands does not know, wrong flags, and a wrong number of arguments.
+func (a *app) ownUsageErrors(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		a.fail(usagef("%w; see '%s --help'", err, cmd.CommandPath()))
+		return nil
+	})
+	check, run := cmd.Args, cmd.RunE
+	switch {
+	case cmd.HasSubCommands():
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownCommand(cmd, args[0])
+		})
+	case run != nil && check != nil:
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				a.fail(usagef("%w; see '%s --help'", err, cmd.CommandPath()))
+				return nil
+			}
+			return run(cmd, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		a.ownUsageErrors(sub)
+	}
+}
+
+func unknownCommand(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	if near := nearest.Word(word, names); near != "" {
+		return usagef("%s has no command %q; did you mean %q?", cmd.CommandPath(), word, near)
+	}
+	return usagef("%s has no command %q; see '%s --help'", cmd.CommandPath(), word, cmd.CommandPath())
 }
 
 // run makes a command's function of one that returns its error: it is shown, and becomes the exit code.

@@ -137,7 +137,7 @@ func (c *console) watch() {
 func (c *console) expect(pattern string) []string {
 	c.t.Helper()
 	re := regexp.MustCompile(pattern)
-	guard := time.AfterFunc(10*time.Second, func() {
+	guard := time.AfterFunc(60*time.Second, func() {
 		c.mu.Lock()
 		c.eof = true
 		c.more.Broadcast()
@@ -171,7 +171,7 @@ func (c *console) typing(text string) *console {
 
 func (c *console) exit() int {
 	c.t.Helper()
-	guard := time.AfterFunc(10*time.Second, func() { _ = c.cmd.Process.Kill() })
+	guard := time.AfterFunc(60*time.Second, func() { _ = c.cmd.Process.Kill() })
 	defer guard.Stop()
 	return exitStatus(c.t, c.cmd.Wait())
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/registry"
 )
 
 func (a *app) toolsCommand() *cobra.Command {
@@ -21,7 +24,7 @@ func (a *app) toolsCommand() *cobra.Command {
 		Example: "  tongs tools\n  tongs tools --format anthropic > tools.json",
 		Args:    cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "table", "table", "json", "openai", "anthropic", "gemini", "mcp")
+	formatFlag(cmd, &format, "table", append([]string{"table"}, registry.Formats()...)...)
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		sys, err := a.open(cmd.Context(), wiring{memory: true})
 		if err != nil {
@@ -36,7 +39,14 @@ func (a *app) toolsCommand() *cobra.Command {
 			fmt.Fprintf(a.err, "broken: %s: %s\n", clean(name), clean(broken[name].Error()))
 		}
 		if format != "table" {
-			return a.printDefinitions(format, specs)
+			if specs, err = sys.described(specs); err != nil {
+				return err
+			}
+			definitions, err := registry.Format(format, specs)
+			if err != nil {
+				return err
+			}
+			return a.json(definitions)
 		}
 		return a.printTools(specs)
 	})
@@ -77,32 +87,6 @@ func (a *app) table(head []string, rows [][]string) error {
 	return err
 }
 
-// toolJSON is a spec as --format json prints it.
-type toolJSON struct {
-	Name         string            `json:"name"`
-	Title        string            `json:"title,omitempty"`
-	Description  string            `json:"description"`
-	Aliases      []string          `json:"aliases,omitempty"`
-	Toolset      string            `json:"toolset,omitempty"`
-	Source       tongs.Source      `json:"source"`
-	Needs        tongs.Permissions `json:"needs"`
-	Optional     tongs.Permissions `json:"optional"`
-	Default      tongs.Decision    `json:"default"`
-	InputSchema  any               `json:"inputSchema"`
-	OutputSchema any               `json:"outputSchema,omitempty"`
-}
-
-func specJSON(s *tongs.Spec) toolJSON {
-	t := toolJSON{
-		Name: s.Name, Title: s.Title, Description: s.Description, Aliases: s.Aliases, Toolset: s.Toolset,
-		Source: s.Source, Needs: s.Needs, Optional: s.Optional, Default: s.Default, InputSchema: s.Input,
-	}
-	if s.Output != nil {
-		t.OutputSchema = s.Output
-	}
-	return t
-}
-
 func (a *app) describeCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -123,10 +107,26 @@ func (a *app) describeCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if format == "json" {
-			return a.json(specJSON(spec))
+		specs, err := sys.described([]*tongs.Spec{spec})
+		if err != nil {
+			return err
 		}
-		return a.printSpec(spec)
+		if format != "json" {
+			return a.printSpec(specs[0])
+		}
+		definitions, err := registry.Format(format, specs)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(definitions)
+		if err != nil {
+			return err
+		}
+		var list []json.RawMessage
+		if err := json.Unmarshal(data, &list); err != nil || len(list) != 1 {
+			return errors.Join(errors.New("one tool has not one definition"), err)
+		}
+		return a.json(list[0])
 	})
 	return cmd
 }

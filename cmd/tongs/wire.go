@@ -242,4 +242,24 @@ func (s *system) find(ctx context.Context, name string) (*tongs.Spec, error) {
 	return tool.Spec(), nil
 }
 
+// described returns the specs with the descriptions of the configured folder, where it has some.
+func (s *system) described(specs []*tongs.Spec) ([]*tongs.Spec, error) {
+	if s.cfg.Descriptions == "" {
+		return specs, nil
+	}
+	texts := registry.Texts{Folder: s.cfg.Descriptions}
+	vars := registry.Vars{Workspace: s.place.workspace, Directory: s.place.workspace}
+	list := make([]*tongs.Spec, len(specs))
+	for i, spec := range specs {
+		text, err := texts.Describe(spec, vars)
+		if err != nil {
+			return nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+		}
+		own := *spec
+		own.Description = text
+		list[i] = &own
+	}
+	return list, nil
+}
+
 func (s *system) warnings() []string { return s.registry.Set().Warnings() }
