@@ -79,28 +79,19 @@ func (t *defined[In, Out]) Call(ctx context.Context, env *Env, call *Call) (*Res
 		return nil, err
 	}
 	out, err := t.run(ctx, env, in)
+	failure, told := errors.AsType[*Error](err)
+	if err != nil && !told {
+		return nil, err
+	}
+	if told && reflect.ValueOf(&out).Elem().IsZero() {
+		return &Result{Error: failure}, nil
+	}
+	// A failure that the model should see keeps what was made until then: the output of a command that timed out.
+	res, err := present(&out)
 	if err != nil {
-		// Only an error of the model's keeps what was made so far: the partial output of a command that timed out.
-		e, ok := errors.AsType[*Error](err)
-		if !ok {
-			return nil, err
-		}
-		res := &Result{}
-		if !reflect.ValueOf(&out).Elem().IsZero() {
-			res = present(out)
-		}
-		res.Error = e
-		return res, nil
+		return nil, fmt.Errorf("value of %s: %w", t.spec.Name, err)
 	}
-	res := present(out)
-	if res.Value == nil {
-		if res.Value, err = json.Marshal(out); err != nil {
-			return nil, fmt.Errorf("value of %s: %w", t.spec.Name, err)
-		}
-	}
-	if res.Content == "" {
-		res.Content = string(res.Value)
-	}
+	res.Error = failure
 	return res, nil
 }
 
@@ -124,15 +115,48 @@ func decode[In any](call *Call) (in In, err error) {
 	return in, nil
 }
 
-func present(out any) *Result {
-	res := &Result{}
-	switch out := out.(type) {
-	case Presenter:
-		out.Present(res)
-	case string:
-		res.Content = out
+// present makes the result of what a tool returned.
+func present[Out any](out *Out) (*Result, error) {
+	fillSlices(reflect.ValueOf(out).Elem())
+	value, err := json.Marshal(out)
+	if err != nil {
+		return nil, err
 	}
-	return res
+	res := &Result{Value: value}
+	if text, ok := any(*out).(string); ok {
+		res.Content = text
+		return res, nil
+	}
+	if p, ok := any(out).(Presenter); ok {
+		p.Present(res)
+	} else if p, ok := any(*out).(Presenter); ok {
+		p.Present(res)
+	}
+	if res.Content == "" {
+		res.Content = string(value)
+	}
+	return res, nil
+}
+
+// fillSlices makes nil slices in structs empty ones: in JSON they would be null, which is not an array.
+func fillSlices(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fillSlices(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		if v.IsNil() && v.CanSet() && v.Type().Elem().Kind() != reflect.Uint8 {
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		}
+		if v.Type().Elem().Kind() == reflect.Struct {
+			for i := range v.Len() {
+				fillSlices(v.Index(i))
+			}
+		}
+	}
 }
 
 // Lazy returns a tool whose definition is made when it is first needed. The spec it is given stands for it until

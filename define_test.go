@@ -208,3 +208,74 @@ func TestLazy(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+type listOut struct {
+	Names []string `json:"names"`
+	Deep  []struct {
+		More []int `json:"more"`
+	} `json:"deep"`
+	Raw []byte `json:"raw,omitempty"`
+}
+
+func TestNilSlicesAreEmptyArrays(t *testing.T) {
+	made, err := tongs.New(tongs.Def[struct{}, listOut]{
+		Spec: tongs.Spec{Name: "list", Description: "Lists."},
+		Run: func(context.Context, *tongs.Env, struct{}) (listOut, error) {
+			return listOut{Deep: make([]struct {
+				More []int `json:"more"`
+			}, 1)}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := made.Call(t.Context(), nil, &tongs.Call{Args: []byte(`{}`)})
+	if err != nil || string(res.Value) != `{"names":[],"deep":[{"more":[]}]}` {
+		t.Errorf("%s, %v", res.Value, err)
+	}
+}
+
+type shown struct{ n int }
+
+func (s *shown) Present(r *tongs.Result) { r.Content = "by pointer" }
+
+func TestPresenting(t *testing.T) {
+	call := &tongs.Call{Args: []byte(`{}`)}
+	run := func(tool tongs.Tool, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := tool.Call(t.Context(), nil, call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Content
+	}
+	spec := tongs.Spec{Name: "x", Description: "Shows."}
+	if got := run(tongs.New(tongs.Def[struct{}, shown]{Spec: spec, Run: func(context.Context, *tongs.Env, struct{}) (shown, error) { return shown{1}, nil }})); got != "by pointer" {
+		t.Errorf("pointer receiver: %q", got)
+	}
+	if got := run(tongs.New(tongs.Def[struct{}, string]{Spec: spec, Run: func(context.Context, *tongs.Env, struct{}) (string, error) { return "", nil }})); got != "" {
+		t.Errorf("empty string: %q", got)
+	}
+	if got := run(tongs.New(tongs.Def[struct{}, int]{Spec: spec, Run: func(context.Context, *tongs.Env, struct{}) (int, error) { return 5, nil }})); got != "5" {
+		t.Errorf("number: %q", got)
+	}
+}
+
+func TestFailureKeepsWhatWasMade(t *testing.T) {
+	made, err := tongs.New(tongs.Def[struct{}, listOut]{
+		Spec: tongs.Spec{Name: "list", Description: "Lists."},
+		Run: func(context.Context, *tongs.Env, struct{}) (listOut, error) {
+			return listOut{Names: []string{"half"}}, tongs.Errorf(tongs.CodeTimeout, "too slow")
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := made.Call(t.Context(), nil, &tongs.Call{Args: []byte(`{}`)})
+	if err != nil || res.Error.Code != tongs.CodeTimeout || string(res.Value) != `{"names":["half"],"deep":[]}` {
+		t.Errorf("%+v, %v", res, err)
+	}
+}

@@ -87,14 +87,15 @@ func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
 	if res.Error == nil && len(res.Value) > 0 {
 		if err := w.engine.validator.CheckOutput(w.spec, res.Value); err != nil {
 			res.Error = tongs.Errorf(tongs.CodeInternal, "%s returned a value that does not fit its own schema: %w", w.spec.Name, err)
-			res.Content, res.Value = res.Error.Error(), nil
+			res.Content, res.Value = "", nil
 		}
 	}
 	if res.Content == "" {
-		res.Content = w.streamed(res.Error)
+		res.Content = w.streamed()
 	}
 	if res.Error != nil {
 		res.SetMeta("error", string(res.Error.Code))
+		res.Content = strings.TrimSuffix(res.Error.Error()+"\n"+res.Content, "\n")
 	}
 	if len(w.repaired) > 0 {
 		res.SetMeta("repaired", w.repaired)
@@ -109,12 +110,9 @@ func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
 	return res
 }
 
-// streamed is the content of a result that left it to the streams, and to its error.
-func (w *walk) streamed(failure *tongs.Error) string {
+// streamed is the content of a result that left it to the streams.
+func (w *walk) streamed() string {
 	var parts []string
-	if failure != nil {
-		parts = append(parts, failure.Error())
-	}
 	for _, name := range []string{"stdout", "stderr"} {
 		if s := w.streams[name]; s != nil && s.Size() > 0 {
 			parts = append(parts, s.Excerpt())
