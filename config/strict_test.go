@@ -45,7 +45,7 @@ func TestStrictYAML(t *testing.T) {
 		{"zone without path", "zones: {a: {mode: rw}}\n", []string{`zone "a" needs a path`}},
 		{"mcp with both", "toolsets: {mcp: {a: {command: x, url: y}}}\n", []string{`needs either a command or a url`}},
 		{"custom without a module", "toolsets: {custom: {tools: [a]}}\n", []string{`lists tools but no module`}},
-		{"duplicate key", "approval: {}\nlimits: {}\napproval: {}\n", []string{`3:1:`, `approval`}},
+		{"duplicate key", "approval: {}\nlimits: {}\napproval: {}\n", []string{`3:1: the key "approval" is given twice; the first is in line 1`}},
 		{"anchor", "approval: &a {}\n", []string{`1:11: anchors and aliases are not allowed`}},
 		{"alias bomb", "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\n", []string{`anchors and aliases are not allowed`}},
 		{"merge key", "approval:\n  <<: {default: ask}\n", []string{`merge keys are not allowed`}},
@@ -62,6 +62,8 @@ func TestStrictYAML(t *testing.T) {
 		{"a list", "- a\n- b\n", []string{`the file should be a mapping (key: value), not a list`}},
 		{"just text", "hello\n", []string{`the file should be a mapping (key: value), not the text "hello"`}},
 		{"unclosed", "approval: {default: ask\n", []string{"config.yaml:1:"}},
+		{"many keys", strings.Repeat("a: b\n", 10_000), []string{`more than 20000 words and marks`}},
+		{"a long list", "permissions: [" + strings.Repeat("a,", 100_000) + "]", []string{`more than 20000 words and marks`}},
 		{"large", "# " + strings.Repeat("x", 1<<20), []string{`at most 1048576 are read`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 const (
 	maxFileSize = 1 << 20
 	maxDepth    = 32
+	maxTokens   = 20_000 // the parser takes time by the square of them
 	maxProblems = 10
 )
 
@@ -111,7 +112,7 @@ func (s *source) parse(data []byte) (root ast.Node) {
 	if !s.plainYAML(tokens) {
 		return nil
 	}
-	file, err := parser.Parse(tokens, 0)
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		s.syntax(err)
 		return nil
@@ -200,6 +201,10 @@ func (s *source) plainYAML(tokens token.Tokens) bool {
 			s.fail(t.Position, "%s", refused)
 			return false
 		}
+	}
+	if len(tokens) > maxTokens {
+		s.fail(tokens[maxTokens].Position, "the file has more than %d words and marks; at most so many are read", maxTokens)
+		return false
 	}
 	return true
 }
