@@ -108,6 +108,9 @@ func FindWorkspace(dir string) (workspace, limit string, err error) {
 	if root == "" {
 		return workspace, "", nil
 	}
+	if _, err := absolute(EnvCap, root); err != nil {
+		return "", "", failed(err)
+	}
 	if limit, err = realDir(root); err != nil {
 		return "", "", failed(fmt.Errorf("%s is %s: %w", EnvCap, root, err))
 	}

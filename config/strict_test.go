@@ -272,6 +272,11 @@ func TestWorkspaceRootIsTheCap(t *testing.T) {
 	if _, _, err := config.FindWorkspace("missing"); err == nil {
 		t.Error("a missing workspace is accepted")
 	}
+	t.Setenv("AGENT_WORKSPACE_ROOT", ".")
+	if _, _, err := config.FindWorkspace(""); err == nil || !strings.Contains(err.Error(), "absolute") {
+		t.Errorf("relative cap: %v", err)
+	}
+	t.Setenv("AGENT_WORKSPACE_ROOT", filepath.Join(dir, "cap"))
 	t.Chdir(dir)
 	if _, _, err := config.FindWorkspace(""); err == nil || !strings.Contains(err.Error(), "current directory") {
 		t.Errorf("current directory outside the cap: %v", err)

@@ -225,7 +225,7 @@ func (a *app) confirmApproval(ctx context.Context, q approval.Question, answer a
 	}
 	defer t.close()
 	p := &prompt{terminal: t, asker: &asker{}, q: q, palette: newPalette()}
-	p.show(previewLines)
+	p.show(0)
 	switch {
 	case len(answer.Args) > 0:
 		fmt.Fprintln(t.w, "You approve it with these arguments instead:")

@@ -155,7 +155,7 @@ func (p *prompt) show(limit int) {
 	}
 	if p.q.Reason != "" {
 		fmt.Fprintln(p.w, "The agent says:")
-		quoted(p.w, p.q.Reason, width, 10, plain)
+		quoted(p.w, p.q.Reason, width, min(limit, 10), plain)
 	}
 	if !p.q.Source.BuiltIn() {
 		fmt.Fprintf(p.w, "From:    %s %s\n", clean(string(p.q.Source.Kind)), clean(p.q.Source.Name))

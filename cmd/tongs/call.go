@@ -60,10 +60,15 @@ func (a *app) call(ctx context.Context, mode *tongs.Mode, session, tool, text st
 	if err != nil {
 		return nil, err
 	}
-	if session == "" {
-		session = os.Getenv("TONGS_SESSION")
+	return sys.engine.Call(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(session), Sink: a.sink(format)}), nil
+}
+
+// sessionOr returns the session that was named, or the environment's; empty means a new one.
+func sessionOr(named string) string {
+	if named != "" {
+		return named
 	}
-	return sys.engine.Call(ctx, &tongs.Call{Tool: tool, Args: args, Session: session, Sink: a.sink(format)}), nil
+	return os.Getenv("TONGS_SESSION")
 }
 
 // sink shows the updates of a running call on standard error.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -97,10 +98,30 @@ func (a *app) checkConfig(p place) []check {
 		checks = append(checks, check{"config", "warn", fmt.Sprintf("%s is ignored: %s: %s", i.Origin, i.What, i.Why)})
 	}
 	checks = append(checks, check{"mode", "ok", cfg.Mode.String()})
+	checks = append(checks, checkRules(cfg)...)
 	for _, z := range cfg.Zones {
 		if info, err := os.Stat(z.Dir); err != nil || !info.IsDir() {
 			checks = append(checks, check{"zone", "fail", fmt.Sprintf("%s: %s is not a directory (%s)", z.Name, z.Dir, z.Origin)})
 		}
+	}
+	return checks
+}
+
+// checkRules names rules about tools that this build does not have: a misspelt name blocks nothing.
+func checkRules(cfg *config.Config) (checks []check) {
+	reg, err := tools(cfg)
+	if err != nil {
+		return []check{{"tools", "fail", err.Error()}}
+	}
+	for _, r := range cfg.Rules {
+		if r.Tool == "" || strings.Contains(r.Tool, "*") || reg.Has(r.Tool) {
+			continue
+		}
+		detail := fmt.Sprintf("%s: there is no tool %q here", r.Origin, r.Tool)
+		if near := reg.Set().Nearest(r.Tool); len(near) > 0 {
+			detail += "; did you mean " + strings.Join(near, ", ") + "?"
+		}
+		checks = append(checks, check{"rule", "warn", detail})
 	}
 	return checks
 }

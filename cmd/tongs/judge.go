@@ -79,7 +79,7 @@ func (a *app) explainCommand() *cobra.Command {
 	mode := modeFlag(cmd)
 	formatFlag(cmd, &format, "text", "text", "json")
 	cmd.Flags().StringVar(&text, "json", "", "the arguments as a JSON object, - for standard input")
-	cmd.Flags().StringVar(&session, "session", "", "the session whose remembered approvals count")
+	cmd.Flags().StringVar(&session, "session", "", "the session whose remembered approvals count (default: $TONGS_SESSION)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		ex, err := a.explain(cmd.Context(), mode(), session, args[0], text, args[1:])
 		if err != nil {
@@ -109,7 +109,7 @@ func (a *app) explain(ctx context.Context, mode *tongs.Mode, session, tool, text
 	if err != nil {
 		return nil, err
 	}
-	return sys.engine.Explain(ctx, &tongs.Call{Tool: tool, Args: args, Session: session})
+	return sys.engine.Explain(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(session)})
 }
 
 // explainedEffect is an effect with its target in one word beside what it is made of.

@@ -489,3 +489,24 @@ func TestNoPromptWhereNobodyLooks(t *testing.T) {
 		t.Errorf("stderr %q, screen %q", d.read("err"), c.all)
 	}
 }
+
+// What a tool returns is shown at a terminal without what the terminal would act on, in both formats.
+func TestTerminalShowsContentHarmless(t *testing.T) {
+	d := newDesk(t)
+	d.write("a.txt", "red\x1b[31m \u202e\u009b2J\n")
+	for _, format := range []string{"text", "json"} {
+		c := d.terminal("call", "read_file", "path=a.txt", "--format", format)
+		c.expect(`red`)
+		if code := c.exit(); code != 0 {
+			t.Errorf("exit %d", code)
+		}
+		c.expect(`2J`)
+		if strings.ContainsAny(c.all, "\x1b\u202e\u009b") {
+			t.Errorf("%s: the screen has %q", format, c.all)
+		}
+	}
+	// A pipe gets what there is.
+	if out, _, _ := d.run("call", "read_file", "path=a.txt", "--format", "json"); !strings.Contains(out, "\u202e") {
+		t.Errorf("piped: %q", out)
+	}
+}
