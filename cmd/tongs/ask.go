@@ -44,7 +44,7 @@ func (a *asker) Ask(ctx context.Context, q approval.Question) (*approval.Answer,
 	answer, err := (&prompt{terminal: t, asker: a, q: q, palette: newPalette()}).run(ctx)
 	switch {
 	case errors.Is(err, errCancelled):
-		fmt.Fprintln(t.w, "Cancelled; nothing was approved.")
+		fmt.Fprintln(t.w, "\nCancelled; nothing was approved.")
 		a.cancel()
 		return nil, err
 	case ctx.Err() != nil:
@@ -163,6 +163,7 @@ func (p *prompt) show(limit int) {
 	for _, note := range p.q.Notes {
 		fmt.Fprintln(p.w, p.warn.Render("Note:    "+clean(note)))
 	}
+	fmt.Fprintf(p.w, "What:    %s\n", clean(p.q.Message))
 	fmt.Fprintf(p.w, "Asked:   %s\n", clean(p.q.Why))
 	fmt.Fprintln(p.w, p.title.Render("It would:"))
 	for _, line := range effectLines(p.q.Effects) {

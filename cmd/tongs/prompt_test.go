@@ -510,3 +510,14 @@ func TestTerminalShowsContentHarmless(t *testing.T) {
 		t.Errorf("piped: %q", out)
 	}
 }
+
+func TestPromptColoursTheDiff(t *testing.T) {
+	d := newDesk(t)
+	d.env = append(d.env, "TERM=xterm-256color", "NO_COLOR=")
+	c := d.terminal("call", "edit", "path=a.txt", "oldString=one", "newString=two")
+	c.expect(`\x1b\[31m-one`)
+	c.expect(`\x1b\[32m\+two`)
+	c.expect(chosen)
+	c.typing("\x03")
+	c.exit()
+}
