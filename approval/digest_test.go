@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
@@ -134,22 +133,12 @@ func FuzzDigest(f *testing.F) {
 	})
 }
 
-func TestNewID(t *testing.T) {
-	now := time.Now()
-	a, b := approval.NewID(now), approval.NewID(now.Add(time.Second))
-	if len(a) != 16 || a >= b || approval.CleanID(a) != a {
-		t.Errorf("%s, %s", a, b)
+func TestCleanID(t *testing.T) {
+	if id := approval.NewID(); approval.CleanID(id) != id {
+		t.Errorf("%s is cleaned to %s", id, approval.CleanID(id))
 	}
 	if got := approval.CleanID(" Q_O1IL "); got != "q_0111" {
 		t.Errorf("%s", got)
-	}
-	seen := map[string]bool{}
-	for range 1000 {
-		id := approval.NewID(now)
-		if seen[id] {
-			t.Fatal("repeated")
-		}
-		seen[id] = true
 	}
 }
 

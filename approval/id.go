@@ -1,38 +1,21 @@
 package approval
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/tongs-ai/tongs/internal/id"
 )
 
 const (
-	idPrefix = "q_"
-	// idDigits has no letters that look like others.
-	idDigits    = "0123456789abcdefghjkmnpqrstvwxyz"
-	timeDigits  = 7
-	chanceDigit = 7
+	idKind   = "q"
+	idPrefix = idKind + "_"
+	// idDigits are those of package id, without letters that look like others.
+	idDigits = "0123456789abcdefghjkmnpqrstvwxyz"
 )
 
-// NewID returns an ID that sorts by time (tenths of a second) and has 35 random bits.
-func NewID(now time.Time) string {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	tenths := uint64(now.UnixMilli()/100) & (1<<(5*timeDigits) - 1)
-	id := make([]byte, 0, len(idPrefix)+timeDigits+chanceDigit)
-	id = append(id, idPrefix...)
-	id = appendDigits(id, tenths, timeDigits)
-	return string(appendDigits(id, binary.LittleEndian.Uint64(random[:]), chanceDigit))
-}
-
-func appendDigits(id []byte, n uint64, digits int) []byte {
-	for i := digits - 1; i >= 0; i-- {
-		id = append(id, idDigits[n>>(5*i)&31])
-	}
-	return id
-}
+// NewID returns an ID for a question.
+func NewID() string { return id.New(idKind) }
 
 // ownID reports whether an ID that the caller chose can be kept.
 func ownID(id string) bool {

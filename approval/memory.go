@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tongs-ai/tongs"
 )
 
 // maxOver is how many questions that are over a Memory keeps.
@@ -49,14 +51,22 @@ func (m *Memory) Open(ctx context.Context, q Question) (Question, error) {
 	defer m.mu.Unlock()
 	now := time.Now()
 	m.tidy(now)
+	pending := 0
 	for _, h := range m.all {
-		if h.Digest == q.Digest && h.StateAt(now) == Pending {
+		if h.StateAt(now) != Pending {
+			continue
+		}
+		if h.Digest == q.Digest {
 			h.opens++
 			return h.copy(), nil
 		}
+		pending++
+	}
+	if err := CheckPending(pending); err != nil {
+		return q, err
 	}
 	for q.ID == "" || m.index(q.ID) >= 0 {
-		q.ID = NewID(now)
+		q.ID = NewID()
 	}
 	h := &held{Question: q, opens: 1, done: make(chan struct{})}
 	m.all = append(m.all, h)
@@ -77,6 +87,18 @@ func CheckNew(q *Question) error {
 		return fmt.Errorf("question about %q does not say when it expires", q.Tool)
 	}
 	return nil
+}
+
+// maxPending is how many questions can wait at the same time: more, nobody answers.
+const maxPending = 1000
+
+// CheckPending refuses a further question where so many are pending. Every Store asks it.
+func CheckPending(pending int) error {
+	if pending < maxPending {
+		return nil
+	}
+	return tongs.Errorf(tongs.CodeApprovalRequired,
+		"%d questions wait for an answer already, and no more are taken; a person must answer some first", pending)
 }
 
 // copy returns the question so that nobody shares its answer.

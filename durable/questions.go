@@ -49,8 +49,16 @@ func (s *Questions) Open(ctx context.Context, q approval.Question) (approval.Que
 			opened = *joined
 			return query(conn, "UPDATE questions SET opens = opens + 1 WHERE id = ?", nil, joined.ID)
 		}
+		pending := 0
+		err = query(conn, "SELECT count(*) FROM questions WHERE "+pendingSQL, func(stmt *sqlite.Stmt) error {
+			pending = stmt.ColumnInt(0)
+			return nil
+		}, now)
+		if err = errors.Join(err, approval.CheckPending(pending)); err != nil {
+			return err
+		}
 		for opened.ID == "" || exists(conn, opened.ID) {
-			opened.ID = approval.NewID(now)
+			opened.ID = approval.NewID()
 		}
 		return insertQuestion(conn, &opened)
 	})

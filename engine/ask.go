@@ -69,7 +69,7 @@ func (w *walk) answer(ctx context.Context, q approval.Question) (*approval.Answe
 		return earlier.Answer, nil
 	}
 	if w.plan.Preview != nil { // only now: a diff nobody looks at is not made
-		if q.Preview, err = w.plan.Preview(ctx); err != nil {
+		if q.Preview, err = w.preview(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -83,9 +83,14 @@ func (w *walk) answer(ctx context.Context, q approval.Question) (*approval.Answe
 	return asked.Answer, nil
 }
 
+func (w *walk) preview(ctx context.Context) (text string, err error) {
+	defer w.guard("making a preview", &err)
+	return w.plan.Preview(ctx)
+}
+
 func (w *walk) newQuestion(effects, open []tongs.Effect) approval.Question {
 	q := approval.Question{
-		ID: id.New("q"), Call: w.call.ID, Session: w.call.Session, Agents: w.call.Agents, Tool: w.spec.Name,
+		ID: approval.NewID(), Call: w.call.ID, Session: w.call.Session, Agents: w.call.Agents, Tool: w.spec.Name,
 		Title: w.spec.DisplayName(), Source: w.spec.Source, Args: w.call.Args, Reason: w.call.Reason,
 		Message: w.message(effects), Why: w.verdict.Reason, Kind: w.kind(effects), Effects: effects,
 		Notes: slices.Clone(w.notes), Scopes: []approval.Scope{approval.Once}, Created: time.Now(),

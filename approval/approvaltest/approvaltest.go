@@ -33,6 +33,7 @@ func Run(t *testing.T, open func(t *testing.T, opts approval.Options) approval.S
 		"what is over holds no secrets":  scrubbed,
 		"incomplete questions":           incomplete,
 		"edited arguments reach the one": edited,
+		"pending ones are bounded":       bounded,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t, approval.Options{})) })
 	}
@@ -426,4 +427,23 @@ func late(t *testing.T, s approval.Store) {
 	if _, ok, _ := s.Redeem(t.Context(), "d", q.ID); !ok {
 		t.Error("a ticket holds while the question does")
 	}
+}
+
+// A model that calls and calls cannot fill the store with questions that nobody will answer.
+func bounded(t *testing.T, s approval.Store) {
+	var first approval.Question
+	for i := range 1000 {
+		q := mustOpen(t, s, Question(fmt.Sprintf("d%d", i)))
+		if i == 0 {
+			first = q
+		}
+	}
+	if _, err := s.Open(context.Background(), Question("one more")); tongs.CodeOf(err) != tongs.CodeApprovalRequired {
+		t.Fatalf("%v, want %s", err, tongs.CodeApprovalRequired)
+	}
+	if joined := mustOpen(t, s, Question("d0")); joined.ID != first.ID {
+		t.Errorf("an equal question was not joined: %s, %s", joined.ID, first.ID)
+	}
+	mustAnswer(t, s, first.ID, no)
+	mustOpen(t, s, Question("one more"))
 }
