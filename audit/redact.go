@@ -28,18 +28,24 @@ func (r *Redactor) known() *secrets.Redactor {
 // sha256, bytes and head, and so the whole where it is over 64 KiB.
 func (r *Redactor) Args(args json.RawMessage) json.RawMessage { return r.known().Bounded(args) }
 
-// maxText bounds the free texts of a row.
-const maxText = 2 << 10
+// maxText bounds the texts and names of a row, maxAgents its chain of agents.
+const (
+	maxText   = 2 << 10
+	maxAgents = 100
+)
 
 func (r *Redactor) text(s string) string {
 	if s == "" {
 		return s
 	}
-	clean := r.known().Text(s)
-	if len(clean) > maxText {
-		clean = fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(clean[:maxText], ""), len(s))
+	return bounded(r.known().Text(s))
+}
+
+func bounded(s string) string {
+	if len(s) <= maxText {
+		return s
 	}
-	return clean
+	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:maxText], ""), len(s))
 }
 
 func (r *Redactor) texts(list []string) []string {
@@ -59,6 +65,13 @@ func (r *Redactor) Open(row *Row) (json.RawMessage, error) {
 	kept.Seq, kept.Interrupted, kept.Intent, kept.Close = 0, false, nil, nil
 	kept.Args, kept.Reason = r.Args(row.Args), r.text(row.Reason)
 	kept.Tool = r.text(row.Tool)
+	for _, name := range []*string{&kept.Call, &kept.Parent, &kept.Session, &kept.Message} {
+		*name = bounded(*name)
+	}
+	kept.Agents = slices.Clone(row.Agents[:min(len(row.Agents), maxAgents)])
+	for i := range kept.Agents {
+		kept.Agents[i] = bounded(kept.Agents[i])
+	}
 	return json.Marshal(&kept)
 }
 

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -89,9 +87,8 @@ func (g *grant) Extend(ctx context.Context, reason string, effects ...tongs.Effe
 	if g.dead() {
 		return errDead
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := g.bind(ctx)
 	defer cancel()
-	defer context.AfterFunc(g.ctx, cancel)()
 	defer g.timer.hold()()
 	w := g.walk
 	effects, err := w.check(effects)
@@ -114,6 +111,16 @@ func (g *grant) Extend(ctx context.Context, reason string, effects ...tongs.Effe
 	defer g.mu.Unlock()
 	g.effects = append(slices.Clip(g.effects), effects...)
 	return nil
+}
+
+// bind returns a context that also ends with the run, whichever context the tool chose.
+func (g *grant) bind(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(g.ctx, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 func (g *grant) dead() bool {
@@ -188,10 +195,15 @@ func (c *liveCaller) Call(ctx context.Context, call *tongs.Call) *tongs.Result {
 	if c.grant.dead() {
 		return tongs.Failure(errDead)
 	}
+	ctx, cancel := c.grant.bind(ctx)
+	defer cancel()
 	return c.caller.Call(ctx, call)
 }
 
 func (c *liveCaller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanation, error) {
+	if c.grant.dead() {
+		return nil, errDead
+	}
 	return c.caller.Explain(ctx, call)
 }
 
@@ -210,42 +222,6 @@ func (s liveState) Save(ctx context.Context, key string, v any) error {
 		return errDead
 	}
 	return s.State.Save(ctx, key, v)
-}
-
-// memoryState keeps what tools know of sessions.
-type memoryState struct {
-	mu     sync.RWMutex
-	values map[[2]string]json.RawMessage
-}
-
-func newMemoryState() *memoryState { return &memoryState{values: map[[2]string]json.RawMessage{}} }
-
-func (m *memoryState) session(name string) tongs.State { return sessionState{m, name} }
-
-type sessionState struct {
-	memory  *memoryState
-	session string
-}
-
-func (s sessionState) Load(_ context.Context, key string, v any) (bool, error) {
-	s.memory.mu.RLock()
-	value, ok := s.memory.values[[2]string{s.session, key}]
-	s.memory.mu.RUnlock()
-	if !ok {
-		return false, nil
-	}
-	return true, json.Unmarshal(value, v)
-}
-
-func (s sessionState) Save(_ context.Context, key string, v any) error {
-	value, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("state %s: %w", key, err)
-	}
-	s.memory.mu.Lock()
-	defer s.memory.mu.Unlock()
-	s.memory.values[[2]string{s.session, key}] = value
-	return nil
 }
 
 // noCommands and noHTTP refuse, where the program that made the engine gave it neither.

@@ -31,7 +31,7 @@ func (w *walk) execute(ctx context.Context) (*tongs.Result, error) {
 	done := make(chan returned, 1)
 	began, waited := time.Now(), w.waited
 	go func() {
-		var r returned
+		r := returned{err: tongs.Errorf(tongs.CodeInternal, "%s ended without returning", w.spec.Name)}
 		defer func() {
 			if p := recover(); p != nil {
 				r.err = panicked(w.spec.Name, p)
@@ -75,8 +75,8 @@ func ended(ctx context.Context, timeout time.Duration) error {
 	}
 }
 
-// fit turns what the tool returned into the result: checked against its schema, bounded, and marked with what the
-// walk did to the call.
+// fit turns what the tool returned into the result: checked against its schema and marked with what the walk did to
+// the call. Close bounds it, like every other result.
 func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
 	if res == nil {
 		res = &tongs.Result{}
@@ -106,7 +106,6 @@ func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
 	if res.Title == "" {
 		res.Title = w.spec.DisplayName()
 	}
-	w.engine.opt.Output.Fit(w.call.ID, res)
 	return res
 }
 

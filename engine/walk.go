@@ -72,6 +72,9 @@ func (w *walk) lookup(ctx context.Context) error {
 	if w.caller.depth > maxDepth {
 		return tongs.Errorf(tongs.CodeExecutionError, "calls are nested more than %d deep; a tool seems to call itself", maxDepth)
 	}
+	if err := checkNames(w.call); err != nil {
+		return err
+	}
 	if err := w.resolveDir(); err != nil {
 		return err
 	}
@@ -88,7 +91,7 @@ func (w *walk) lookup(ctx context.Context) error {
 		if err := w.validate(); err != nil {
 			return err
 		}
-		to, err := redirector.Redirect(w.call)
+		to, err := w.redirect(redirector)
 		if err != nil {
 			return err
 		}
@@ -99,6 +102,44 @@ func (w *walk) lookup(ctx context.Context) error {
 		}
 	}
 	return tongs.Errorf(tongs.CodeExecutionError, "%s is redirected too often", w.call.Tool)
+}
+
+// redirect asks a tool which one the call is really for. It sees the call as any tool does.
+func (w *walk) redirect(redirector tongs.Redirector) (to *tongs.Redirect, err error) {
+	defer w.guard("redirecting", &err)
+	to, err = redirector.Redirect(w.toolCall())
+	if err == nil && to == nil {
+		err = tongs.Errorf(tongs.CodeInternal, "%s names no tool to redirect to", w.spec.Name)
+	}
+	return to, err
+}
+
+// guard, deferred, turns a panic of the tool into an error: it ends the call, not the process.
+func (w *walk) guard(doing string, err *error) {
+	if p := recover(); p != nil {
+		*err = panicked(w.spec.Name+", while "+doing+",", p)
+	}
+}
+
+const (
+	// maxName bounds the names that a caller gives to a call, its session and the rest; maxAgents the chain of agents.
+	// They are kept in every row.
+	maxName   = 256
+	maxAgents = 64
+)
+
+// checkNames refuses names that no caller has a reason to give.
+func checkNames(call *tongs.Call) error {
+	if len(call.Agents) > maxAgents {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "the chain of agents has %d names, more than %d", len(call.Agents), maxAgents)
+	}
+	for i, name := range append([]string{call.ID, call.Session, call.Message, call.Tool}, call.Agents...) {
+		if len(name) > maxName {
+			what := [...]string{"ID of the call", "session", "message", "name of the tool", "name of the agent"}[min(i, 4)]
+			return tongs.Errorf(tongs.CodeInvalidArgs, "the %s has %d bytes, more than %d: %.40q...", what, len(name), maxName, name)
+		}
+	}
+	return nil
 }
 
 // viaName is the name of the redirecting tool, empty where there is none.
@@ -192,11 +233,7 @@ func (w *walk) makePlan(ctx context.Context) (err error) {
 }
 
 func (w *walk) callPlan(ctx context.Context, planner tongs.Planner) (plan *tongs.Plan, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicked(w.spec.Name+", while planning,", p)
-		}
-	}()
+	defer w.guard("planning", &err)
 	plan, err = planner.Plan(ctx, w.view(), w.toolCall())
 	if err == nil && plan == nil {
 		plan = &tongs.Plan{}
@@ -232,11 +269,17 @@ func (w *walk) permissions() tongs.Permissions {
 // one that counts.
 func merge(planned, met []tongs.Effect) []tongs.Effect {
 	for _, e := range met {
-		if !slices.ContainsFunc(planned, e.SameTarget) {
+		if !slices.ContainsFunc(planned, func(p tongs.Effect) bool { return stands(p, e) }) {
 			planned = append(planned, e)
 		}
 	}
 	return planned
+}
+
+// stands reports whether a planned effect stands for one that a running tool met. What is special about a path is
+// marked later, for both; a request that carries data out is another effect than one that does not.
+func stands(planned, met tongs.Effect) bool {
+	return planned.SameTarget(met) && (met.Kind.OnPath() || planned.Sends == met.Sends && planned.MustAsk == met.MustAsk)
 }
 
 // decide judges the effects and refuses what is blocked.
@@ -308,10 +351,11 @@ func (w *walk) close(ctx context.Context, res *tongs.Result, panic any) *tongs.R
 		res = tongs.Failure(panicked("the engine", panic))
 	}
 	w.sink.close()
-	res.SetMeta("call", w.call.ID)
 	if res.Title == "" {
 		res.Title = w.title()
 	}
+	w.engine.opt.Output.Fit(w.call.ID, res)
+	res.SetMeta("call", w.call.ID)
 	closing := &audit.Closing{
 		Outcome: "ok", Title: res.Title, Waited: w.waited, Ran: w.ran, Total: time.Since(w.begun), Shown: int64(len(res.Content)),
 	}

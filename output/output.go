@@ -51,9 +51,21 @@ func (b Bounds) Stream(call, name string, onChunk func(string)) *Stream {
 	return &Stream{limit: limits.Stream, max: limits.Spill, spill: b.Spill, call: call, name: name, onChunk: onChunk}
 }
 
+// The most bytes of what is shown on one line, and of an error's message.
+const (
+	maxTitle = 500
+	maxError = 16_000
+)
+
 // Fit bounds a result in place.
 func (b Bounds) Fit(call string, r *tongs.Result) {
 	limits := b.Limits.WithDefaults()
+	r.Title = cut(Valid(r.Title), maxTitle)
+	if r.Error != nil && len(r.Error.Message) > maxError {
+		short := *r.Error
+		short.Message = cut(Valid(short.Message), maxError)
+		r.Error = &short
+	}
 	r.Content = b.fitText(call, "content", r.Content, limits.Content)
 	r.Display = b.fitText(call, "display", r.Display, 4*limits.Content)
 	if len(r.Value) > limits.Value {
@@ -74,6 +86,10 @@ func (b Bounds) Fit(call string, r *tongs.Result) {
 				a.Path = where
 			}
 		}
+		if a.Path == "" {
+			r.SetMeta("attachmentLeftOut", fmt.Sprintf("%s of %s is over the limit of %s and was not kept",
+				a.Name, Bytes(a.Size), Bytes(int64(limits.Attachment))))
+		}
 		a.Data = nil
 	}
 }
@@ -88,6 +104,14 @@ func (b Bounds) fitText(call, name, text string, limit int) string {
 	left := len(whole) - len(head) - len(tail)
 	return fmt.Sprintf("%s\n[%s of %s left out%s]\n%s",
 		head, Bytes(int64(left)), Bytes(int64(len(whole))), b.save(call, name, whole), tail)
+}
+
+// cut returns the start of a text that is too long for its place, and says how long it was.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return fmt.Sprintf("%s... (%s)", cutHead([]byte(text[:limit])), Bytes(int64(len(text))))
 }
 
 func (b Bounds) save(call, name string, data []byte) string {

@@ -29,14 +29,15 @@ type Stream struct {
 	kept    int64  // bytes in the file
 	lost    error  // why the file ends early
 	partial []byte // an incomplete rune at the end of the last chunk
+	closed  bool
 }
 
-// Write keeps p and passes it on as an update.
+// Write keeps p and passes it on as an update. After Close it does neither.
 func (s *Stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(p) == 0 {
-		return 0, nil
+	if len(p) == 0 || s.closed {
+		return len(p), nil
 	}
 	s.keep(p)
 	if s.onChunk != nil {
@@ -157,7 +158,7 @@ func (s *Stream) where() string {
 func (s *Stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.onChunk = nil
+	s.onChunk, s.closed = nil, true
 	if s.file == nil {
 		return nil
 	}
