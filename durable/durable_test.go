@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -391,7 +392,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	big := audittest.Row("big", "x")
-	big.Agents = []string{strings.Repeat("x", 1<<20)}
+	big.Agents = slices.Repeat([]string{strings.Repeat("x", 2<<10)}, 100)
 	err = log.Open(t.Context(), big)
 	if sqlite.ErrCode(errors.Unwrap(err)) == sqlite.ResultOK || err == nil || !strings.Contains(err.Error(), db.Path()) || !strings.Contains(err.Error(), "full") {
 		t.Fatalf("%v", err)

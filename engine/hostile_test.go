@@ -100,9 +100,9 @@ func TestEveryPartOfAToolMayPanic(t *testing.T) {
 	}{
 		"Present": {presents, tongs.CodeInternal},
 		"Preview": {tool(t, tongs.Spec{Needs: tongs.Write}, preview, runWrite("out")), tongs.CodeInternal},
-		"Plan": {tool(t, free, func(*tongs.View, echoIn) (*tongs.Plan, error) { panic("no plan") }, nil), tongs.CodeInternal},
-		"Run":  {tool(t, free, nil, func(context.Context, *tongs.Env, echoIn) (echoOut, error) { panic(errors.New("no")) }), tongs.CodeInternal},
-		"Init": {tongs.Lazy(tongs.Spec{Name: "echo", Description: "Lazy."}, func(context.Context, tongs.InitContext) (tongs.Tool, error) { panic("no") }), tongs.CodeConfigError},
+		"Plan":    {tool(t, free, func(*tongs.View, echoIn) (*tongs.Plan, error) { panic("no plan") }, nil), tongs.CodeInternal},
+		"Run":     {tool(t, free, nil, func(context.Context, *tongs.Env, echoIn) (echoOut, error) { panic(errors.New("no")) }), tongs.CodeInternal},
+		"Init":    {tongs.Lazy(tongs.Spec{Name: "echo", Description: "Lazy."}, func(context.Context, tongs.InitContext) (tongs.Tool, error) { panic("no") }), tongs.CodeConfigError},
 		"Goexit": {tool(t, free, nil, func(context.Context, *tongs.Env, echoIn) (echoOut, error) {
 			runtime.Goexit()
 			return echoOut{}, nil
