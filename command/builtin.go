@@ -1,0 +1,440 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// handler follows a command that is known. words[0] is its name.
+type handler func(a *analyser, c ctx, st *state, words []arg)
+
+// lookupBuiltin returns the handler of a command that the shell runs itself, nil where it is none.
+func lookupBuiltin(name string) handler {
+	switch name {
+	case ":", "true", "false", "break", "continue", "exit", "return", "echo", "pwd", "times", "umask", "ulimit", "type",
+		"jobs", "caller", "help", "logout", "suspend", "disown", "bg", "fg", "dirs":
+		return plainBuiltin
+	case "test", "[":
+		return testBuiltin
+	case "cd", "pushd":
+		return cdBuiltin
+	case "popd":
+		return popdBuiltin
+	case "eval":
+		return evalBuiltin
+	case "source", ".":
+		return sourceBuiltin
+	case "exec":
+		return execBuiltin
+	case "command":
+		return commandBuiltin
+	case "builtin":
+		return builtinBuiltin
+	case "trap":
+		return trapBuiltin
+	case "alias":
+		return aliasBuiltin
+	case "unalias":
+		return unaliasBuiltin
+	case "set":
+		return setBuiltin
+	case "shopt":
+		return shoptBuiltin
+	case "shift":
+		return shiftBuiltin
+	case "read", "mapfile", "readarray", "getopts", "printf", "wait", "unset":
+		return assigningBuiltin
+	case "export", "declare", "typeset", "local", "readonly":
+		return declareBuiltin
+	case "let", "enable", "hash", "complete", "compgen", "compopt", "bind", "fc", "history":
+		return obscureBuiltin
+	}
+	return nil
+}
+
+func plainBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	if words[0].is("jobs") && slices.ContainsFunc(words[1:], func(w arg) bool { return !w.exact() || strings.Contains(w.text, "x") }) {
+		a.poison("jobs -x runs its arguments")
+	}
+}
+
+func testBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	for i, w := range words[1:] {
+		next := arg{form: formOpaque}
+		if i+2 < len(words) {
+			next = words[i+2]
+		}
+		// -v and -R evaluate a subscript.
+		if (w.is("-v") || w.is("-R")) && !(next.exact() && (isName(next.text) || next.text == "]")) {
+			a.poison("a test of a subscript may run commands hidden in it")
+		}
+		if w.many && w.text == "" && !w.glob {
+			a.poison("what " + words[0].text + " tests is only known when it runs: " + w.src)
+		}
+	}
+}
+
+func cdBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	rest := words[1:]
+	for len(rest) > 0 && rest[0].exact() && (rest[0].text == "-L" || rest[0].text == "--") {
+		rest = rest[1:]
+	}
+	to := a.variable(st, "HOME")
+	if len(rest) > 0 {
+		to = rest[0]
+	}
+	to.src = source(words[1:])
+	if len(rest) > 1 || !to.exact() || to.many || strings.HasPrefix(to.text, "-") || strings.HasPrefix(to.text, "+") ||
+		to.text == "" {
+		st.dirs, st.moved = nil, nil
+		a.unknown(tongs.EffectRead, "it goes to a directory that is only known when it runs")
+		return
+	}
+	if to.text != "." && !strings.HasPrefix(to.text, "/") && !strings.HasPrefix(to.text, ".") && steered(a, "CDPATH") {
+		st.dirs, st.moved = nil, nil
+		a.unknown(tongs.EffectRead, "CDPATH decides where it goes to")
+		return
+	}
+	a.workIn(st, to)
+	st.chdir(to.text)
+}
+
+// steered reports whether the shell starts with a value for the variable.
+func steered(a *analyser, name string) bool {
+	if a.w.Var == nil {
+		return false
+	}
+	v, ok := a.w.Var(name)
+	return ok && v != ""
+}
+
+func popdBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	st.dirs, st.moved = nil, nil
+	a.unknown(tongs.EffectRead, "it goes back to a directory that is not tracked")
+}
+
+func evalBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.wrapped("eval")
+	code, ok := joined(words[1:])
+	if !ok {
+		a.poison("what eval runs is only known then")
+		return
+	}
+	a.nested(c, st, code, "eval", syntax.LangBash)
+}
+
+// joined returns the words as one text, false where one of them is not known.
+func joined(words []arg) (string, bool) {
+	parts := make([]string, 0, len(words))
+	for _, w := range words {
+		if !w.exact() {
+			return "", false
+		}
+		parts = append(parts, w.text)
+	}
+	return strings.Join(parts, " "), true
+}
+
+// nested follows a text that is run as a script, in the given state.
+func (a *analyser) nested(c ctx, st *state, code, what string, lang syntax.LangVariant) {
+	if strings.TrimSpace(code) == "" {
+		return
+	}
+	if c.depth > maxDepth {
+		a.poison("commands are nested too deep to be followed")
+		return
+	}
+	sub := c.inside(what)
+	if !c.nested {
+		sub.nested, sub.outer = true, a.at
+	}
+	if err := a.script(sub, st, code, lang); err != nil {
+		a.poison("the text given to " + what + " cannot be parsed")
+	}
+}
+
+func sourceBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	if len(words) < 2 || !words[1].exact() || words[1].many {
+		a.execute(words)
+		a.poison("the file that is read as commands is only known when it runs")
+		return
+	}
+	a.scriptFile(st, words, 1)
+	st.forget()
+}
+
+// scriptFile adds the execute effect of a command that runs the file of its word at.
+func (a *analyser) scriptFile(st *state, words []arg, at int) {
+	a.writes = true
+	w := words[at]
+	if w.exact() && len(st.dirs) == 1 && !device(tongs.EffectRead, w.text) {
+		// A bare name is also looked for on the PATH by some shells; a file here wins or there is none.
+		if p, err := a.resolve(tongs.EffectRead, join(st.dirs[0], w.text)); err == nil {
+			a.executeFile(st, words, at, p)
+			return
+		}
+	}
+	a.execute(words)
+	a.poison("it runs " + w.src + ", which is not a file inside the workspace")
+}
+
+func execBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.wrapped("exec")
+	rest := words[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
+		switch {
+		case rest[0].is("-c"), rest[0].is("-l"), rest[0].is("-cl"), rest[0].is("--"):
+			rest = rest[1:]
+		case rest[0].is("-a") && len(rest) > 1 && !rest[1].many:
+			rest = rest[2:]
+		default:
+			a.poison("an option of exec cannot be followed")
+			return
+		}
+	}
+	if len(rest) > 0 {
+		a.run(c, st, rest, true)
+	}
+}
+
+func commandBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	rest := words[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
+		switch {
+		case rest[0].is("-v"), rest[0].is("-V"):
+			a.execute(words)
+			return
+		case rest[0].is("--"), rest[0].is("-p"):
+			rest = rest[1:]
+		default:
+			a.poison("an option of command cannot be followed")
+			return
+		}
+	}
+	if len(rest) == 0 {
+		return
+	}
+	a.wrapped("command")
+	if rest[0].exact() && lookupBuiltin(rest[0].text) != nil {
+		lookupBuiltin(rest[0].text)(a, c, st, rest)
+		return
+	}
+	a.run(c, st, rest, true)
+}
+
+func builtinBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.wrapped("builtin")
+	rest := words[1:]
+	if len(rest) > 0 && rest[0].is("--") {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		return
+	}
+	if rest[0].exact() && !rest[0].many && lookupBuiltin(rest[0].text) != nil {
+		lookupBuiltin(rest[0].text)(a, c, st, rest)
+		return
+	}
+	a.poison("which builtin runs can only be told when it does")
+}
+
+// trapBuiltin follows the text of a trap, which runs at any time.
+func trapBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	rest := words[1:]
+	if len(rest) > 0 && rest[0].is("--") {
+		rest = rest[1:]
+	}
+	switch {
+	case len(rest) < 2 || rest[0].is("-") || rest[0].is("") || rest[0].is("-p") || rest[0].is("-l"):
+		return
+	case !rest[0].exact():
+		a.poison("what the trap runs is only known then")
+		return
+	}
+	later := st.child()
+	later.dirs = nil
+	if len(st.dirs) == 1 && st.dirs[0] == "" && st.moved == nil {
+		// Most often it stays where it started; a path that only a later cd makes another one is not told twice.
+		later.dirs = nil
+	}
+	a.nested(c, later, rest[0].text, "trap", syntax.LangBash)
+}
+
+// aliasBuiltin takes up aliases of plain words. Others could change how the text after them is parsed.
+func aliasBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	for _, w := range words[1:] {
+		name, body, ok := strings.Cut(w.text, "=")
+		switch {
+		case !w.exact():
+			a.poison("an alias is only known when it runs")
+		case !ok:
+		case !plainWords(name) || !plainWords(body) || strings.HasSuffix(body, " ") || strings.HasPrefix(body, " ") ||
+			strings.Contains(name, " ") || body == "" || reserved(name) || reserved(strings.Fields(body)[0]) ||
+			strings.Contains(strings.Fields(body)[0], "="):
+			a.poison("the alias " + name + " changes how commands are read")
+		default:
+			st.setAlias(name, strings.Fields(body))
+		}
+	}
+}
+
+func plainWords(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:@%+- ") == ""
+}
+
+func reserved(word string) bool {
+	return slices.Contains([]string{
+		"if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do", "done", "in",
+		"function", "time", "coproc",
+	}, word)
+}
+
+func unaliasBuiltin(a *analyser, c ctx, st *state, words []arg) { a.execute(words) }
+
+func setBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	for i := 1; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w.is("--"):
+			st.args, st.argsKnown = words[i+1:], true
+			return
+		case w.exact() && !strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "+"):
+			st.args, st.argsKnown = words[i:], true
+			return
+		case !w.exact():
+			a.poison("an option of set is only known when it runs")
+			st.args, st.argsKnown = nil, false
+			return
+		case strings.HasSuffix(w.text, "o") && i+1 < len(words):
+			i++
+			name := words[i]
+			if !name.exact() || !slices.Contains([]string{"pipefail", "errexit", "nounset", "xtrace", "noclobber", "noglob",
+				"verbose", "errtrace", "functrace", "noexec"}, name.text) {
+				a.poison("set -o " + name.src + " changes how commands are read")
+			}
+			if strings.Trim(w.text[1:], "euxvfCnETo") != "" {
+				a.poison("set " + w.text + " changes how commands are read")
+			}
+		case len(w.text) < 2 || strings.Trim(w.text[1:], "euxvfCnETo") != "":
+			a.poison("set " + w.text + " changes how commands are read")
+		}
+	}
+}
+
+func shoptBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	for _, w := range words[1:] {
+		if !w.exact() || !slices.Contains([]string{"-s", "-u", "-q", "-p", "nullglob", "globstar", "dotglob", "failglob",
+			"nocaseglob", "nocasematch", "extglob", "inherit_errexit", "expand_aliases"}, w.text) {
+			a.poison("shopt " + w.src + " changes how commands are read")
+		}
+	}
+}
+
+func shiftBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	if len(words) == 1 && st.argsKnown && len(st.args) > 0 && !st.args[0].many {
+		st.args = st.args[1:]
+		return
+	}
+	st.args, st.argsKnown = nil, false
+}
+
+// assigningBuiltin follows builtins that give variables values from elsewhere.
+func assigningBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	name := words[0].text
+	rest := words[1:]
+	if name == "printf" {
+		if len(rest) == 0 || !rest[0].mayBeOption() {
+			return
+		}
+		if rest[0].is("--") {
+			return
+		}
+		if !rest[0].is("-v") || len(rest) < 2 {
+			a.poison("an option of printf is only known when it runs")
+			return
+		}
+		rest = rest[1:2]
+	}
+	for i := 0; i < len(rest); i++ {
+		w := rest[i]
+		switch {
+		case !w.exact():
+			a.poison("which variable " + name + " changes is only known when it runs: " + w.src)
+		case strings.HasPrefix(w.text, "-"):
+			i += a.assigningOption(name, w.text)
+		case name == "getopts" && i == 0, name == "wait" && !isName(w.text):
+		case !isName(w.text):
+			a.poison("which variable " + name + " changes is not plain: " + w.src)
+		default:
+			if name == "unset" && st.funcs[w.text] != nil {
+				st.setFunc(w.text, &function{bodies: st.funcs[w.text].bodies})
+			}
+			a.assignName(st, w.text, nil)
+		}
+	}
+	st.set("REPLY", nil)
+	st.set("MAPFILE", nil)
+	st.set("OPTARG", nil)
+}
+
+// assigningOption looks at an option of an assigning builtin and returns how many words after it are its value.
+func (a *analyser) assigningOption(name, option string) int {
+	flags, values := "", ""
+	switch name {
+	case "read":
+		flags, values = "rse", "adinNptu"
+	case "mapfile", "readarray":
+		flags, values = "t", "dnOsu"
+	case "unset":
+		flags = "fv"
+	case "wait":
+		flags = "fn"
+	}
+	letters := option[1:]
+	for i, r := range letters {
+		switch {
+		case name == "read" && r == 'a':
+			if i < len(letters)-1 {
+				a.poison("read " + option + " is not plain")
+			}
+			return 0
+		case strings.ContainsRune(values, r):
+			if i < len(letters)-1 {
+				return 0
+			}
+			return 1
+		case !strings.ContainsRune(flags, r):
+			a.poison(name + " " + option + " may run commands, or changes a variable that is not plain")
+			return 0
+		}
+	}
+	return 0
+}
+
+// declareBuiltin follows export and the like where they are not recognised by the parser: under a wrapper, or with a
+// computed name.
+func declareBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	a.poison(words[0].text + " assigns what is only known when it runs")
+}
+
+func obscureBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	a.execute(words)
+	if len(words) == 2 && words[0].is("hash") && words[1].is("-r") || len(words) == 1 {
+		return
+	}
+	a.poison(words[0].text + " changes which programs run, or runs commands of its own")
+}

@@ -1,0 +1,232 @@
+package command
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// simple follows a simple command.
+func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
+	defer a.begin(c, call.Pos(), call.End())()
+	st.moved = nil
+	words := a.words(c, st, call.Args)
+	before := ""
+	if len(call.Args) > 0 {
+		before = " "
+		if len(words) > 0 && words[0].exact() {
+			before = words[0].text
+		}
+	}
+	for _, as := range call.Assigns {
+		a.assign(c, st, as, before)
+	}
+	if len(words) == 0 {
+		return
+	}
+	name := words[0]
+	if !name.exact() || name.many || name.text == "" {
+		a.poison("which command " + name.src + " is can only be told when it runs")
+		return
+	}
+	if len(st.aliases) > 0 && a.alias(c, st, call, words) {
+		return
+	}
+	a.run(c, st, words, false)
+}
+
+// alias follows a word that may stand for others, and reports whether it took care of the command.
+func (a *analyser) alias(c ctx, st *state, call *syntax.CallExpr, words []arg) bool {
+	body, ok := st.aliases[call.Args[0].Lit()]
+	if !ok {
+		return false
+	}
+	if body == nil {
+		a.poison("what the alias " + words[0].text + " stands for is not sure")
+		return false
+	}
+	if _, again := st.aliases[body[0]]; again && body[0] != words[0].text {
+		a.poison("an alias stands for another one")
+	}
+	expanded := make([]arg, 0, len(body)+len(words))
+	for _, w := range body {
+		expanded = append(expanded, exactly(w))
+	}
+	// Where aliases are not expanded the word is the command.
+	a.run(c.inside("alias "+words[0].text), st, append(expanded, words[1:]...), false)
+	return body[0] == words[0].text
+}
+
+// run follows a command given as words. An external one is neither a function nor a builtin of the shell.
+func (a *analyser) run(c ctx, st *state, words []arg, external bool) {
+	if !a.step() {
+		return
+	}
+	if c.depth++; c.depth > maxDepth*4 {
+		a.poison("commands are nested too deep to be followed")
+		return
+	}
+	name := words[0]
+	if !name.exact() || name.many || name.text == "" {
+		a.poison("which command " + name.src + " is can only be told when it runs")
+		return
+	}
+	if !external {
+		if f := st.funcs[name.text]; f != nil {
+			a.function(c, st, f, words)
+			if f.sure {
+				return
+			}
+		}
+		if b := lookupBuiltin(name.text); b != nil {
+			b(a, c, st, words)
+			return
+		}
+	}
+	known, file, unsure := a.program(st, name)
+	if unsure {
+		a.execute(words)
+		a.poison("which program " + name.text + " is depends on a directory that is only known when it runs")
+		return
+	}
+	if file != nil {
+		a.executeFile(st, words, 0, *file)
+		return
+	}
+	if strings.HasPrefix(known, "python") && known != "python-config" {
+		known = "python"
+	}
+	if h := lookupProgram(known); h != nil {
+		h(a, c, st, words)
+		return
+	}
+	a.writes = true
+	a.execute(words)
+}
+
+// execute adds the execute effect of a command.
+func (a *analyser) execute(words []arg) int { return a.executeArgv(elements(words)) }
+
+func (a *analyser) executeArgv(argv []string) int {
+	if a.at >= 0 && a.commands[a.at].Argv == nil {
+		a.commands[a.at].Argv = argv
+	}
+	return a.effect(tongs.Effect{Kind: tongs.EffectExecute, Argv: argv})
+}
+
+// executeFile adds the execute effect of a command that runs the workspace file of its word at, bound to its content.
+func (a *analyser) executeFile(st *state, words []arg, at int, file tongs.Path) {
+	a.writes = true
+	argv := elements(words)
+	// Rules see where the file is, whatever directory it was named from.
+	if spelled := path.Clean(words[at].text); strings.Contains(words[at].text, "/") || at > 0 {
+		if p := file.String(); spelled != p && p != words[at].text {
+			if file.Root == tongs.WorkspaceRoot && at == 0 {
+				p = "./" + p
+			}
+			argv[at] = p
+		}
+	}
+	e := tongs.Effect{Kind: tongs.EffectExecute, Argv: argv}
+	a.bind(&e, file)
+	if a.at >= 0 && a.commands[a.at].Argv == nil {
+		a.commands[a.at].Argv = argv
+	}
+	a.effect(e)
+}
+
+// bind ties an execute effect to the content of a file.
+func (a *analyser) bind(e *tongs.Effect, file tongs.Path) {
+	e.NoGrant, e.Why = true, "what "+file.String()+" holds when it runs is not known"
+	if a.w.Hash == nil {
+		return
+	}
+	v, err := a.w.Hash(file)
+	if err != nil || v == "" {
+		return
+	}
+	e.Version = v
+	if v != tongs.Absent {
+		e.NoGrant, e.Why = false, "runs the workspace file "+file.String()
+	}
+}
+
+// wrapped records a wrapper that was taken off.
+func (a *analyser) wrapped(name string) {
+	if a.at >= 0 {
+		a.commands[a.at].Wrappers = append(a.commands[a.at].Wrappers, name)
+	}
+}
+
+// declare makes a name a function.
+func (a *analyser) declare(c ctx, st *state, f *syntax.FuncDecl) {
+	if f.Name == nil || f.Body == nil {
+		a.poison("a function without a name cannot be followed")
+		return
+	}
+	if a.declared == nil {
+		a.declared = map[*syntax.FuncDecl]*declaration{}
+	}
+	if a.declared[f] == nil {
+		a.declared[f] = &declaration{src: c.src}
+	}
+	st.setFunc(f.Name.Value, &function{bodies: []*syntax.FuncDecl{f}, sure: true})
+}
+
+// function follows the call of a function.
+func (a *analyser) function(c ctx, st *state, f *function, words []arg) {
+	name := words[0].text
+	for _, decl := range f.bodies {
+		if slices.Contains(c.calls, decl) {
+			a.poison("the function " + name + " calls itself")
+			continue
+		}
+		sub := c.inside("function " + name)
+		if d := a.declared[decl]; d != nil {
+			d.called, sub.src = true, d.src
+		}
+		sub.calls = append(slices.Clone(c.calls), decl)
+		args, known := st.args, st.argsKnown
+		st.args, st.argsKnown = words[1:], true
+		before := st.clone()
+		a.stmt(sub, st, decl.Body)
+		st.weaken(scanVars(before, decl.Body))
+		st.merge(before)
+		st.args, st.argsKnown = args, known
+	}
+	st.moved = nil
+}
+
+// scanVars is scan for the body of a function that ran once: what it did to the directory is in the state.
+func scanVars(st *state, body *syntax.Stmt) *assigned {
+	as := scan(st, []*syntax.Stmt{body})
+	as.moves = false
+	as.funcs = nil
+	return as
+}
+
+// uncalled follows the functions that nothing was seen to call, with nothing known of the shell.
+func (a *analyser) uncalled(c ctx, st *state) {
+	for {
+		var next *syntax.FuncDecl
+		for f, d := range a.declared {
+			if !d.called && (next == nil || next.Pos().After(f.Pos())) {
+				next = f
+			}
+		}
+		if next == nil {
+			return
+		}
+		d := a.declared[next]
+		d.called = true
+		sub := st.child()
+		sub.dirs = nil
+		own := c.inside("function " + next.Name.Value)
+		own.src = d.src
+		own.calls = []*syntax.FuncDecl{next}
+		a.stmt(own, sub, next.Body)
+	}
+}

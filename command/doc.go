@@ -1,0 +1,31 @@
+// Package command turns the text of a shell command into effects: what it would execute, read, write, delete and
+// reach, as far as that can be told before it runs. Package policy then judges each effect; no rule ever looks at the
+// text itself.
+//
+// # The model
+//
+// The text is parsed as bash does and walked as bash would run it: every simple command in lists, pipelines,
+// subshells, loops, branches, functions, substitutions, here-documents and strings given to eval, trap and sh -c is
+// one execute effect, with wrappers (env, timeout, xargs, find -exec, ...) taken off. Redirections and the arguments
+// of well-known programs are path effects, relative to the directory that cd led to. Words are expanded as far as they
+// are constant: literals, quotes, tildes, braces, and variables that hold a literal at that point whatever branch was
+// taken. Any other word becomes an argument that holds a NUL byte, behind what is known of its beginning: no program
+// can be given such an argument, so no literal token of a rule is one, and [policy] lets no pattern see past it.
+//
+// What cannot be read with certainty is an unknown effect and never free by a pattern: a command whose name is computed,
+// code for an interpreter, an option that makes a program run another one, an option that is not known of a
+// program that has such options, an assignment that changes what runs (PATH, LD_PRELOAD, GIT_*, ...), a path outside
+// the roots. What cannot be parsed is an error: what nobody could read is not run.
+//
+// A workspace file that would execute is bound by its content: its hash is the version of the effect.
+//
+// # What it does not see
+//
+//   - What a program does by itself. A rule for "make" or "go" is trust in what the workspace makes them do; the
+//     sandbox contains it.
+//   - Links met by a wildcard or below a directory: a path that is named is resolved, what a program finds is not.
+//   - Configuration outside the command, such as aliases and hooks in a git configuration: protected names keep a model
+//     from writing there.
+//   - Changes between the analysis and the run, other than those that the command itself makes to what it executes.
+//   - Programs that are not in the tables here: they are one execute effect, and their arguments are the rule's concern.
+package command

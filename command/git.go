@@ -1,0 +1,323 @@
+package command
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// What each subcommand of git does beside working on the repository itself:
+//
+//	look     nothing: it only shows
+//	record   it writes to the repository only
+//	tree     it writes to the working tree, protected names included
+//	destroy  it can lose what is not committed
+//	remote   it talks to another machine
+//	run      it runs commands that the configuration or its arguments name
+var gitCommands = map[string]string{
+	"status": "look", "log": "look", "diff": "look", "show": "look", "rev-parse": "look", "rev-list": "look", "ls-files": "look",
+	"ls-tree": "look", "blame": "look", "annotate": "look", "describe": "look", "shortlog": "look", "cat-file": "look", "grep": "look",
+	"for-each-ref": "look", "show-ref": "look", "name-rev": "look", "merge-base": "look", "whatchanged": "look", "count-objects": "look",
+	"version": "look", "var": "look", "check-ignore": "look", "check-attr": "look", "diff-tree": "look", "diff-index": "look",
+	"diff-files": "look", "verify-commit": "look", "verify-tag": "look", "cherry": "look", "range-diff": "look", "show-branch": "look",
+	"help": "look", "fsck": "look", "check-ref-format": "look", "stripspace": "look", "patch-id": "look", "merge-tree": "look",
+	"add": "record", "stage": "record", "commit": "record", "branch": "record", "tag": "record", "notes": "record", "reflog": "record",
+	"write-tree": "record", "commit-tree": "record", "hash-object": "record", "update-index": "record", "read-tree": "tree",
+	"symbolic-ref": "record", "gc": "record", "repack": "record", "pack-refs": "record", "prune": "destroy", "update-ref": "destroy",
+	"maintenance": "run", "init": "tree", "format-patch": "tree", "archive": "tree", "bundle": "tree", "worktree": "tree",
+	"checkout": "tree", "switch": "tree", "merge": "tree", "rebase": "tree", "cherry-pick": "tree", "revert": "tree", "apply": "tree",
+	"am": "tree", "stash": "tree", "mv": "tree", "sparse-checkout": "tree", "checkout-index": "tree",
+	"reset": "destroy", "restore": "destroy", "clean": "destroy", "rm": "destroy",
+	"fetch": "remote", "pull": "remote", "push": "remote", "clone": "remote", "ls-remote": "remote", "submodule": "remote",
+	"remote": "record", "config": "run", "bisect": "run", "filter-branch": "run", "difftool": "run", "mergetool": "run",
+	"daemon": "run", "instaweb": "run", "send-email": "run", "svn": "run", "p4": "run", "gui": "run", "citool": "run",
+	"credential": "run", "fast-import": "destroy", "replace": "destroy", "lfs": "remote", "web--browse": "run",
+}
+
+const gitGlobal = options(`C:/dir c:/run config-env:/run exec-path?/run git-dir:/run work-tree:/run namespace: bare p P paginate no-pager
+ no-replace-objects literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs no-optional-locks no-lazy-fetch
+ attr-source: v version h help html-path man-path info-path super-prefix:`)
+
+// gitProgram follows git. Options before the subcommand that only say where or how to show are taken off.
+func gitProgram(a *analyser, c ctx, st *state, words []arg) {
+	g := gitGlobal.parse(words[1:], true)
+	a.follow(c, st, "git", gitGlobal, g, false)
+	for _, o := range g.options {
+		if o.name == "C" {
+			st = a.workIn(st, o.value())
+		}
+		if o.role == "run" {
+			a.gitConfig(c, st, o.value())
+		}
+	}
+	if len(g.rest) == 0 {
+		a.execute(words)
+		return
+	}
+	sub := g.rest[0]
+	words = append([]arg{words[0]}, g.rest...)
+	a.execute(words)
+	if !sub.exact() || sub.many {
+		a.poison("which subcommand of git runs is only known then: " + sub.src)
+		return
+	}
+	args := g.rest[1:]
+	kind, ok := gitCommands[sub.text]
+	if !ok {
+		a.writes = true
+		a.poison("git " + sub.text + " is not a subcommand that is known; it may be an alias for any command")
+		return
+	}
+	a.writes = a.writes || kind != "look"
+	a.gitOutside(st, args)
+	a.gitArguments(c, st, sub.text, args)
+	switch kind {
+	case "tree":
+		a.gitTree(sub.text, args)
+	case "destroy":
+		a.gitDestroy(sub.text, args)
+	case "remote":
+		a.gitRemote(c, st, sub.text, args)
+	case "run":
+		a.gitRun(c, st, sub.text, args)
+	}
+}
+
+// gitConfig follows a setting that names a command, for what it would block.
+func (a *analyser) gitConfig(c ctx, st *state, setting arg) {
+	_, value, _ := strings.Cut(setting.text, "=")
+	value, shell := strings.CutPrefix(value, "!")
+	if setting.exact() && (shell || strings.Contains(value, " ")) {
+		a.shellText(c, st, exactly(value), nil, "git -c", shells["sh"])
+	}
+}
+
+// gitDanger are options by which git runs a program, and those that write.
+var gitDanger = []struct{ sub, option, role string }{
+	{"", "--upload-pack", "run"}, {"", "--receive-pack", "run"}, {"", "--upload-archive", "run"}, {"push fetch pull archive clone ls-remote", "--exec", "run"},
+	{"fetch clone", "-u", "run"}, {"clone init", "--template", "run"}, {"clone", "-c", "run"}, {"clone submodule", "--config", "run"},
+	{"grep", "-O", "run"}, {"grep", "--open-files-in-pager", "run"}, {"diff log show whatchanged range-diff", "--ext-diff", "run"},
+	{"rebase", "-x", "run"}, {"rebase", "--exec", "run"}, {"rebase", "-i", "run"}, {"rebase", "--interactive", "run"},
+	{"rebase merge cherry-pick revert pull am", "--strategy", "run"}, {"rebase merge cherry-pick revert pull", "-s", "run"},
+	{"commit tag", "--edit", ""}, {"am", "--show-current-patch", ""}, {"branch config", "--edit-description", "run"},
+	{"", "--output", "write"}, {"format-patch archive", "-o", "write"}, {"format-patch", "--output-directory", "write"},
+	{"archive", "--remote", "run"}, {"archive", "--add-file", "read"}, {"commit notes tag", "-F", "read"}, {"commit notes tag", "--file", "read"},
+	{"commit", "-t", "read"}, {"commit", "--template", "read"}, {"branch", "-D", "delete"}, {"branch", "--delete", "delete"},
+	{"branch", "-d", "delete"}, {"branch", "-f", "delete"}, {"branch", "--force", "delete"}, {"branch", "-M", "delete"}, {"tag", "-d", "delete"},
+	{"tag", "--delete", "delete"}, {"tag", "-f", "delete"}, {"commit", "--no-verify", ""}, {"blame", "--contents", "read"},
+	{"blame", "--ignore-revs-file", "read"}, {"ls-files", "--exclude-from", "read"}, {"ls-files", "-X", "read"}, {"", "--pathspec-from-file", "read"},
+	{"cat-file", "--textconv", ""}, {"help", "-w", "run"}, {"help", "--web", "run"}, {"help", "-i", "run"}, {"grep", "-f", "read"},
+	{"grep diff log", "--no-index", ""}, {"log diff show", "-O", "read"}, {"checkout switch", "-f", "delete"}, {"checkout switch", "--force", "delete"},
+	{"checkout switch", "--discard-changes", "delete"}, {"checkout switch", "-B", "delete"}, {"switch", "-C", "delete"},
+	{"gc", "--prune", "delete"}, {"stash", "--exec", "run"}, {"commit tag", "--gpg-sign", ""}, {"fetch pull", "--prune", "delete"},
+}
+
+// gitArguments follows the options of a subcommand. Git takes any unique beginning of a long option.
+func (a *analyser) gitArguments(c ctx, st *state, sub string, args []arg) {
+	for i, w := range args {
+		if w.is("--") {
+			return
+		}
+		if !w.exact() && w.text == "" && !w.fd || w.many && !w.glob {
+			a.poison(w.src + " may turn out to be an option of git " + sub)
+			continue
+		}
+		if !strings.HasPrefix(w.text, "-") {
+			continue
+		}
+		name, attached, has := strings.Cut(w.text, "=")
+		if !w.exact() && !has {
+			a.poison(w.src + " may turn out to be an option of git " + sub)
+			continue
+		}
+		for _, d := range gitDanger {
+			if d.role == "" || d.sub != "" && !slices.Contains(strings.Fields(d.sub), sub) || !gitMatches(d.option, name) {
+				continue
+			}
+			value := arg{form: formOpaque, src: w.src}
+			switch {
+			case has:
+				value = w.after(len(w.text) - len(attached))
+			case len(d.option) == 2 && len(name) > 2:
+				value = w.after(2)
+			case i+1 < len(args):
+				value = args[i+1]
+			}
+			a.gitDangerous(c, st, "git "+sub+" "+d.option, d.role, value)
+		}
+	}
+}
+
+// gitMatches reports whether a given option is, or may be short for, the one in the table.
+func gitMatches(option, given string) bool {
+	if len(option) == 2 {
+		return strings.HasPrefix(given, option) || !strings.HasPrefix(given, "--") && strings.Contains(given, option[1:])
+	}
+	return len(given) > 3 && strings.HasPrefix(option, given)
+}
+
+func (a *analyser) gitDangerous(c ctx, st *state, name, role string, value arg) {
+	switch role {
+	case "run":
+		a.poison(name + " runs a program of its own")
+		if value.exact() && value.text != "" && !strings.HasPrefix(value.text, "-") {
+			a.shellText(c, st, value, nil, name, shells["sh"])
+		}
+	case "write":
+		a.path(st, tongs.EffectWrite, value)
+	case "read":
+		if !value.is("-") {
+			a.path(st, tongs.EffectRead, value)
+		}
+	case "delete":
+		a.unknown(tongs.EffectDelete, name+" can lose what is committed or changed")
+	}
+}
+
+// gitOutside adds reads for words that are paths outside, as git diff --no-index takes them.
+func (a *analyser) gitOutside(st *state, args []arg) {
+	for _, w := range args {
+		text := w.text
+		if _, value, ok := strings.Cut(text, "="); ok && strings.HasPrefix(text, "-") {
+			text = value
+		}
+		if strings.HasPrefix(text, "/") || text == ".." || strings.HasPrefix(text, "../") || strings.Contains(text, "/../") {
+			w.text = text
+			a.path(st, tongs.EffectRead, w)
+		}
+	}
+}
+
+func (a *analyser) gitTree(sub string, args []arg) {
+	first := ""
+	if len(args) > 0 {
+		first = args[0].text
+	}
+	switch {
+	case (sub == "stash" || sub == "worktree" || sub == "sparse-checkout") && (first == "list" || first == "show"):
+		return
+	case sub == "stash" && (first == "drop" || first == "clear"):
+		a.unknown(tongs.EffectDelete, "git stash "+first+" loses what was stashed")
+		return
+	case sub == "worktree" && (first == "remove" || first == "prune"):
+		a.unknown(tongs.EffectDelete, "git worktree "+first+" deletes files")
+		return
+	case (sub == "archive" || sub == "format-patch") && slices.ContainsFunc(args, func(w arg) bool { return w.is("--stdout") }):
+		return
+	case sub == "checkout" && (first == "-b" && len(args) <= 2), sub == "switch" && first == "-c" && len(args) <= 2:
+		return // a new branch where one is: no file changes
+	}
+	if sub == "checkout" && slices.ContainsFunc(args, func(w arg) bool { return w.is("--") || w.is(".") }) {
+		a.unknown(tongs.EffectDelete, "git checkout of files loses changes that are not committed")
+	}
+	a.unknown(tongs.EffectWrite, "git "+sub+" writes files that are only known when it runs")
+}
+
+func (a *analyser) gitDestroy(sub string, args []arg) {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(args, func(w arg) bool { return w.exact() && slices.Contains(names, w.text) })
+	}
+	sure := !slices.ContainsFunc(args, func(w arg) bool { return !w.exact() })
+	switch {
+	case sub == "reset" && sure && !has("--hard", "--merge", "--keep") && !hasAbbreviation(args, "--hard", "--merge", "--keep"):
+		return
+	case sub == "restore" && sure && has("--staged", "-S") && !has("--worktree", "-W") && !hasAbbreviation(args, "--worktree"):
+		return
+	case sub == "rm" && sure && has("--cached"):
+		return
+	case sub == "clean" && sure && has("-n", "--dry-run") && !has("-f", "--force"):
+		return
+	}
+	a.unknown(tongs.EffectDelete, "git "+sub+" loses what is not committed")
+	if sub == "restore" || sub == "reset" {
+		a.unknown(tongs.EffectWrite, "git "+sub+" writes files that are only known when it runs")
+	}
+}
+
+func hasAbbreviation(args []arg, names ...string) bool {
+	return slices.ContainsFunc(args, func(w arg) bool {
+		return len(w.text) > 2 && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, w.text) })
+	})
+}
+
+// gitRemote follows what talks to another machine.
+func (a *analyser) gitRemote(c ctx, st *state, sub string, args []arg) {
+	if sub == "submodule" {
+		first := ""
+		if len(args) > 0 {
+			first = args[0].text
+		}
+		if first == "status" || first == "summary" || len(args) == 0 {
+			return
+		}
+		if first == "foreach" {
+			a.poison("git submodule foreach runs a command in each")
+			if code, ok := joined(args[1:]); ok {
+				a.shellText(c, st, exactly(code), nil, "git submodule foreach", shells["sh"])
+			}
+			return
+		}
+		a.poison("git submodule " + first + " runs what the submodules say")
+	}
+	e := tongs.Effect{Kind: tongs.EffectNetwork, Unknown: true, Sends: sub == "push" || sub == "lfs", Why: "git " + sub + " talks to a remote"}
+	for _, w := range args {
+		if strings.Contains(w.text, "::") {
+			a.poison("git " + sub + " runs the helper that " + w.src + " names")
+		}
+		if u, err := url.Parse(w.text); err == nil && w.exact() && u.Scheme == "https" && validHost(u.Hostname()) {
+			e.Unknown, e.Host = false, urlHost(u)
+			e.Sends = e.Sends || u.User != nil
+		}
+	}
+	a.effect(e)
+	a.risk(e.Why)
+	if sub == "pull" || sub == "clone" {
+		a.unknown(tongs.EffectWrite, "git "+sub+" writes files that are only known when it runs")
+	}
+}
+
+// gitRun follows subcommands that run commands, or change which ones run.
+func (a *analyser) gitRun(c ctx, st *state, sub string, args []arg) {
+	if sub == "config" && gitConfigReads(args) {
+		return
+	}
+	switch sub {
+	case "config":
+		a.unknown(tongs.EffectWrite, "git config changes settings that name programs to run")
+		a.poison("git config changes settings that name programs to run")
+	case "bisect":
+		if len(args) > 0 && args[0].is("run") {
+			a.run(c, st, append(slices.Clone(args[1:]), arg{form: formOpaque, many: true, src: "(bisect)"}), true)
+		}
+		a.unknown(tongs.EffectWrite, "git bisect writes files that are only known when it runs")
+		a.poison("git bisect can run a command for each step")
+	default:
+		a.poison("git " + sub + " runs commands that its arguments or the configuration name")
+	}
+	for i, w := range args {
+		if (w.is("-x") || w.is("--extcmd") || strings.HasSuffix(w.text, "-filter")) && i+1 < len(args) {
+			a.shellText(c, st, args[i+1], nil, "git "+sub, shells["sh"])
+		}
+	}
+}
+
+// gitConfigReads reports whether git config only shows something.
+func gitConfigReads(args []arg) bool {
+	reads := false
+	for i, w := range args {
+		switch {
+		case !w.exact():
+			return false
+		case i == 0 && (w.text == "get" || w.text == "list"), w.text == "--get", w.text == "--get-all", w.text == "--get-regexp", w.text == "-l",
+			w.text == "--list", w.text == "--get-urlmatch":
+			reads = true
+		case w.text == "--local", w.text == "--show-origin", w.text == "--show-scope", w.text == "-z", w.text == "--null", w.text == "--name-only",
+			w.text == "--bool", w.text == "--int", w.text == "--type=bool", w.text == "--global", w.text == "--system", w.text == "--worktree":
+		case strings.HasPrefix(w.text, "-"):
+			return false
+		}
+	}
+	return reads || len(args) == 1 && args[0].exact() && strings.Contains(args[0].text, ".") && !strings.HasPrefix(args[0].text, "-")
+}

@@ -1,0 +1,267 @@
+package command
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxUnrolled is how many words a for loop may have for each to be followed by itself.
+const maxUnrolled = 16
+
+func (a *analyser) stmts(c ctx, st *state, list []*syntax.Stmt) {
+	for _, s := range list {
+		a.stmt(c, st, s)
+	}
+}
+
+// stmt follows one statement. Its redirections hold for everything in it.
+func (a *analyser) stmt(c ctx, st *state, s *syntax.Stmt) {
+	if c.depth > maxDepth*4 {
+		a.poison("commands are nested too deep to be followed")
+		return
+	}
+	if s.Background || s.Coprocess || s.Disown {
+		st = st.clone()
+	}
+	if len(s.Redirs) > 0 {
+		done := a.begin(c, s.Pos(), s.End())
+		for _, r := range s.Redirs {
+			c.in = a.redirect(c, st, r, c.in)
+		}
+		done()
+	}
+	if s.Cmd == nil {
+		st.moved = nil
+		return
+	}
+	a.command(c, st, s.Cmd)
+	if s.Negated || s.Background {
+		st.moved = nil
+	}
+}
+
+func (a *analyser) command(c ctx, st *state, cmd syntax.Command) {
+	if !a.step() {
+		return
+	}
+	switch x := cmd.(type) {
+	case *syntax.CallExpr:
+		a.simple(c, st, x)
+		return
+	case *syntax.BinaryCmd:
+		a.binary(c, st, x)
+		return
+	}
+	c.depth++
+	switch x := cmd.(type) {
+	case *syntax.Block:
+		a.stmts(c, st, x.Stmts)
+	case *syntax.Subshell:
+		a.stmts(c.inside("subshell"), st.clone(), x.Stmts)
+	case *syntax.IfClause:
+		a.branch(c, st, x)
+	case *syntax.WhileClause:
+		a.loop(c, st, func() {
+			a.stmts(c, st, x.Cond)
+			a.stmts(c, st, x.Do)
+		}, x.Cond, x.Do)
+	case *syntax.ForClause:
+		a.forLoop(c, st, x)
+	case *syntax.CaseClause:
+		a.choice(c, st, x)
+	case *syntax.FuncDecl:
+		a.declare(c, st, x)
+	case *syntax.ArithmCmd:
+		a.arith(c, st, x.X)
+	case *syntax.LetClause:
+		for _, e := range x.Exprs {
+			a.arith(c, st, e)
+		}
+	case *syntax.TestClause:
+		a.test(c, st, x.X)
+	case *syntax.DeclClause:
+		a.decl(c, st, x)
+	case *syntax.TimeClause:
+		if x.Stmt != nil {
+			a.stmt(c, st, x.Stmt)
+		}
+	case *syntax.CoprocClause:
+		name := "COPROC"
+		if x.Name != nil {
+			if name = x.Name.Lit(); name == "" {
+				a.poison("the name of a coprocess is only known when it runs")
+			}
+		}
+		a.stmt(c.inside("coprocess"), st.clone(), x.Stmt)
+		a.assignName(st, name, nil)
+		a.assignName(st, name+"_PID", nil)
+	default:
+		a.poison("a construct of the shell cannot be followed")
+	}
+	if _, ok := cmd.(*syntax.Block); !ok {
+		st.moved = nil
+	}
+}
+
+// substitution follows commands that run in a shell of their own.
+func (a *analyser) substitution(c ctx, st *state, list []*syntax.Stmt, what string) {
+	if c.depth >= maxDepth*4 {
+		a.poison("commands are nested too deep to be followed")
+		return
+	}
+	a.stmts(c.inside(what), st.clone(), list)
+}
+
+func (a *analyser) binary(c ctx, st *state, x *syntax.BinaryCmd) {
+	switch x.Op {
+	case syntax.AndStmt, syntax.OrStmt:
+		a.stmt(c, st, x.X)
+		after := st.clone()
+		if x.Op == syntax.AndStmt {
+			after.succeeded()
+		}
+		after.moved = nil
+		a.stmt(c, after, x.Y)
+		moved := after.moved
+		st.merge(after)
+		if x.Op == syntax.AndStmt {
+			st.moved = moved
+		}
+	case syntax.Pipe, syntax.PipeAll:
+		a.pipeline(c, st, x)
+	default:
+		a.poison("an operator of the shell cannot be followed")
+	}
+}
+
+// pipeline follows the commands of a pipeline, each in a shell of its own, where the next one reads what it writes.
+func (a *analyser) pipeline(c ctx, st *state, x *syntax.BinaryCmd) {
+	stages := []*syntax.Stmt{x.Y}
+	for {
+		left := x.X
+		b, ok := left.Cmd.(*syntax.BinaryCmd)
+		if ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) && len(left.Redirs) == 0 && !left.Negated {
+			stages = append(stages, b.Y)
+			x = b
+			continue
+		}
+		stages = append(stages, left)
+		break
+	}
+	slices.Reverse(stages)
+	for i, s := range stages {
+		sub := c
+		if i > 0 {
+			sub.in = a.output(c, st, stages[i-1])
+		}
+		a.stmt(sub, st.clone(), s)
+	}
+	// The last command may run in this very shell.
+	st.weaken(scan(st, stages[len(stages)-1:]))
+}
+
+// branch follows both ways of an if.
+func (a *analyser) branch(c ctx, st *state, x *syntax.IfClause) {
+	if c.depth++; c.depth > maxDepth*4 {
+		a.poison("commands are nested too deep to be followed")
+		return
+	}
+	a.stmts(c, st, x.Cond)
+	other := st.clone()
+	a.stmts(c, st, x.Then)
+	if x.Else != nil {
+		a.branch(c, other, x.Else)
+	}
+	st.merge(other)
+}
+
+func (a *analyser) choice(c ctx, st *state, x *syntax.CaseClause) {
+	a.one(c, st, x.Word)
+	for _, item := range x.Items {
+		for _, p := range item.Patterns {
+			a.one(c, st, p)
+		}
+		if item.Op != syntax.Break {
+			st.weaken(scan(st, caseBodies(x)...))
+		}
+	}
+	merged := st.clone()
+	for _, item := range x.Items {
+		way := st.clone()
+		a.stmts(c, way, item.Stmts)
+		merged.merge(way)
+	}
+	*st = *merged
+}
+
+func caseBodies(x *syntax.CaseClause) [][]*syntax.Stmt {
+	lists := make([][]*syntax.Stmt, 0, len(x.Items))
+	for _, item := range x.Items {
+		lists = append(lists, item.Stmts)
+	}
+	return lists
+}
+
+// loop follows a body that runs any number of times.
+func (a *analyser) loop(c ctx, st *state, body func(), lists ...[]*syntax.Stmt) {
+	st.weaken(scan(st, lists...))
+	before := st.clone()
+	body()
+	st.merge(before)
+}
+
+func (a *analyser) forLoop(c ctx, st *state, x *syntax.ForClause) {
+	if l, ok := x.Loop.(*syntax.CStyleLoop); ok {
+		a.arith(c, st, l.Init)
+		changes := scan(st, x.Do)
+		s := &scanner{assigned: changes, st: st}
+		for _, e := range []syntax.ArithmExpr{l.Cond, l.Post} {
+			if e != nil {
+				syntax.Walk(e, s.visit)
+			}
+		}
+		st.weaken(changes)
+		a.loop(c, st, func() {
+			a.arith(c, st, l.Cond)
+			a.stmts(c, st, x.Do)
+			a.arith(c, st, l.Post)
+		}, x.Do)
+		return
+	}
+	it, ok := x.Loop.(*syntax.WordIter)
+	if !ok {
+		a.poison("a loop cannot be followed")
+		return
+	}
+	items, known := a.words(c, st, it.Items), true
+	if !it.InPos.IsValid() {
+		items, known = st.args, st.argsKnown
+	}
+	known = known && !x.Select && len(items) > 0 && len(items) <= maxUnrolled
+	numbers := len(items) > 0
+	for _, item := range items {
+		known = known && (!item.many || item.below)
+		numbers = numbers && item.number()
+	}
+	name := it.Name.Value
+	st.weaken(scan(st, x.Do))
+	before := st.clone()
+	if !known {
+		var v *value
+		if numbers && !x.Select {
+			v = &value{arg: arg{form: formOpaque, num: true}}
+		}
+		a.assignName(st, name, v)
+		a.stmts(c, st, x.Do)
+	} else {
+		for _, item := range items {
+			item.many = false
+			a.assignName(st, name, &value{arg: item})
+			a.stmts(c, st, x.Do)
+			st.weaken(scan(st, x.Do))
+		}
+	}
+	st.merge(before)
+	st.set(name, nil)
+}
