@@ -168,6 +168,9 @@ type Command struct {
 	Scratch bool
 	// Full refuses to run unless the sandbox enforces everything it can.
 	Full bool
+	// Effects are what the tool knows, at this moment, that the program would do. One that nobody decided, or that was
+	// decided in another state, is a *Need and nothing runs: what was planned may have changed while a person was asked.
+	Effects []Effect
 }
 
 // Exit is how a program ended.
