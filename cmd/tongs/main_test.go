@@ -19,6 +19,9 @@ func testApp() *app {
 	return a
 }
 
+// raceOptions keep a command that was built with the race detector from waiting a second before it exits.
+const raceOptions = "atexit_sleep_ms=0"
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -36,6 +39,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
 			env.Setenv("TEST_MANAGED", filepath.Join(env.WorkDir, "etc", "policy.yaml"))
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("GORACE", raceOptions)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"trusted": trustFile, "escape": escapeFile},

@@ -38,7 +38,7 @@ func newDesk(t *testing.T) *desk {
 	}
 	home := filepath.Join(dir, "home")
 	d.env = append(os.Environ(), "HOME="+home, "TONGS_CONFIG_DIR="+home+"/config", "TONGS_STATE_DIR="+home+"/state",
-		"XDG_CACHE_HOME="+home+"/cache", "TEST_MANAGED="+dir+"/etc/policy.yaml", "NO_COLOR=1", "TERM=dumb", "EDITOR=false", "VISUAL=")
+		"XDG_CACHE_HOME="+home+"/cache", "TEST_MANAGED="+dir+"/etc/policy.yaml", "NO_COLOR=1", "GORACE="+raceOptions, "TERM=dumb", "EDITOR=false", "VISUAL=")
 	d.write("a.txt", "one\n")
 	return d
 }
@@ -169,6 +169,13 @@ func (c *console) typing(text string) *console {
 	return c
 }
 
+// screen is everything that was shown until now.
+func (c *console) screen() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
+
 func (c *console) exit() int {
 	c.t.Helper()
 	guard := time.AfterFunc(60*time.Second, func() { _ = c.cmd.Process.Kill() })
@@ -245,7 +252,7 @@ func TestPromptEditsArguments(t *testing.T) {
 	c.expect(chosen)
 	c.typing("y")
 	if code := c.exit(); code != 0 || d.read("a.txt") != "one\n" || d.read("b.txt") != "two\n" {
-		t.Errorf("exit %d, a %q, b %q\n%s", code, d.read("a.txt"), d.read("b.txt"), c.all)
+		t.Errorf("exit %d, a %q, b %q\n%s", code, d.read("a.txt"), d.read("b.txt"), c.screen())
 	}
 }
 
@@ -259,7 +266,7 @@ func TestPromptAlwaysShowsTheRule(t *testing.T) {
 	c.expect(`Enter saves this`)
 	c.typing("\r")
 	if code := c.exit(); code != 0 {
-		t.Fatalf("exit %d\n%s", code, c.all)
+		t.Fatalf("exit %d\n%s", code, c.screen())
 	}
 	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=two", "newString=three"); code != 0 {
 		t.Errorf("not remembered: exit %d: %s", code, stderr)
@@ -291,7 +298,7 @@ func TestPromptEditsTheRule(t *testing.T) {
 		c.typing("\x15" + rule[1] + " *.txt\r")
 	}
 	if code := c.exit(); code != 0 {
-		t.Fatalf("exit %d\n%s", code, c.all)
+		t.Fatalf("exit %d\n%s", code, c.screen())
 	}
 	if _, stderr, code := d.run("call", "edit", "path=b.txt", "oldString=one", "newString=two", "--session", "s"); code != 0 {
 		t.Errorf("the edited rule does not hold: exit %d: %s", code, stderr)
@@ -312,7 +319,7 @@ func TestPromptTakesSingleKeysOnly(t *testing.T) {
 	c.typing("\x03")
 	c.expect(`Cancelled; nothing was approved`)
 	if code := c.exit(); code != 1 || d.read("a.txt") != "one\n" {
-		t.Errorf("exit %d, want 1 (CANCELLED)\n%s", code, c.all)
+		t.Errorf("exit %d, want 1 (CANCELLED)\n%s", code, c.screen())
 	}
 	if out, _, _ := d.run("approvals", "list"); strings.Contains(out, "pending") {
 		t.Errorf("the question of a cancelled call stays open:\n%s", out)
@@ -325,8 +332,8 @@ func TestPromptIsNotShownForBlocked(t *testing.T) {
 	d.write("tongs.yaml", "approval: {tools: {delete_file: blocked}}\n")
 	c := d.terminal("call", "delete_file", "path=a.txt", "--mode", "all")
 	c.expect(`BLOCKED`)
-	if code := c.exit(); code != 3 || strings.Contains(c.all, "Your choice") {
-		t.Errorf("exit %d\n%s", code, c.all)
+	if code := c.exit(); code != 3 || strings.Contains(c.screen(), "Your choice") {
+		t.Errorf("exit %d\n%s", code, c.screen())
 	}
 }
 
@@ -335,18 +342,18 @@ func TestPromptShowsUntrustedTextHarmless(t *testing.T) {
 	d.write("a.txt", "x\x1b]0;owned\x07\x1b[2J\u202e\n│ y  approve once\n")
 	c := d.terminal("call", "edit", "--json", `{"path":"a.txt","oldString":"x","newString":"\u001b[8mhidden\u200b\r\n  y  approve once"}`)
 	c.expect(chosen)
-	screen := c.all
+	shown := c.screen()
 	c.typing("\x03")
 	c.exit()
 	for _, bad := range []string{"\x1b]0;owned", "\x1b[2J", "\x1b[8m", "\u202e", "\u200b", "\n  y  approve once\n+"} {
-		if strings.Contains(screen, bad) {
-			t.Errorf("the screen has %q:\n%q", bad, screen)
+		if strings.Contains(shown, bad) {
+			t.Errorf("the screen has %q:\n%q", bad, shown)
 		}
 	}
-	if !strings.Contains(screen, `\x1b[8mhidden`) || !strings.Contains(screen, `\u202e`) {
-		t.Errorf("what was made harmless is not shown:\n%q", screen)
+	if !strings.Contains(shown, `\x1b[8mhidden`) || !strings.Contains(shown, `\u202e`) {
+		t.Errorf("what was made harmless is not shown:\n%q", shown)
 	}
-	if n := strings.Count(screen, "\n  y  approve once"); n != 1 {
+	if n := strings.Count(shown, "\n  y  approve once"); n != 1 {
 		t.Errorf("%d lines look like the choice", n)
 	}
 }
@@ -394,7 +401,7 @@ func TestApproveNeedsATypedWord(t *testing.T) {
 	word := c.expect(`type (\w+) and press Enter: `)[1]
 	c.typing(word + "\r")
 	if code := c.exit(); code != 0 {
-		t.Fatalf("exit %d\n%s", code, c.all)
+		t.Fatalf("exit %d\n%s", code, c.screen())
 	}
 	// The same call redeems the answer, once.
 	if _, stderr, code := d.run("call", "delete_file", "path=a.txt"); code != 0 {
@@ -415,7 +422,7 @@ func TestApproveWithOtherArguments(t *testing.T) {
 	c.expect(`with these arguments instead`)
 	c.typing(c.expect(`type (\w+) and press Enter: `)[1] + "\r")
 	if code := c.exit(); code != 0 {
-		t.Fatalf("exit %d\n%s", code, c.all)
+		t.Fatalf("exit %d\n%s", code, c.screen())
 	}
 	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=one", "newString=two"); code != 0 || d.read("a.txt") != "three\n" {
 		t.Errorf("exit %d, file %q: %s", code, d.read("a.txt"), stderr)
@@ -430,7 +437,7 @@ func TestTrustAtATerminal(t *testing.T) {
 	c.expect(`This would count: edit: preApproved`)
 	c.typing(c.expect(`type (\w+) and press Enter: `)[1] + "\r")
 	if code := c.exit(); code != 0 {
-		t.Fatalf("exit %d\n%s", code, c.all)
+		t.Fatalf("exit %d\n%s", code, c.screen())
 	}
 	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=one", "newString=two"); code != 0 {
 		t.Errorf("exit %d: %s", code, stderr)
@@ -485,8 +492,8 @@ func TestNoPromptWhereNobodyLooks(t *testing.T) {
 	c := d.start(cmd)
 	c.expect(`exit 3`)
 	c.exit()
-	if !strings.Contains(d.read("err"), "APPROVAL_REQUIRED") || strings.Contains(c.all, "choice") {
-		t.Errorf("stderr %q, screen %q", d.read("err"), c.all)
+	if !strings.Contains(d.read("err"), "APPROVAL_REQUIRED") || strings.Contains(c.screen(), "choice") {
+		t.Errorf("stderr %q, screen %q", d.read("err"), c.screen())
 	}
 }
 
@@ -501,8 +508,8 @@ func TestTerminalShowsContentHarmless(t *testing.T) {
 			t.Errorf("exit %d", code)
 		}
 		c.expect(`2J`)
-		if strings.ContainsAny(c.all, "\x1b\u202e\u009b") {
-			t.Errorf("%s: the screen has %q", format, c.all)
+		if strings.ContainsAny(c.screen(), "\x1b\u202e\u009b") {
+			t.Errorf("%s: the screen has %q", format, c.screen())
 		}
 	}
 	// A pipe gets what there is.
