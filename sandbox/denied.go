@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// How programs say that they did not get something. What the sandbox hides looks absent to them.
+var (
+	refusedLine = regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|no such file or directory|device or resource busy|EACCES|EPERM|EROFS|ENOENT|EBUSY`)
+	pathInLine  = regexp.MustCompile("(?:^|[\\s'\"`‘(=:\\[])((?:/|\\./|\\.\\./)?[\\pL\\pN._@+~-]+(?:/[\\pL\\pN._@+~-]+)*)")
+	hostInLine  = []*regexp.Regexp{
+		regexp.MustCompile(`(?i)could not resolve host:?\s+([a-z0-9.-]+)`),
+		regexp.MustCompile(`(?i)getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([a-z0-9.-]+)`),
+		regexp.MustCompile(`(?i)dial \w+: lookup ([a-z0-9.-]+)`),
+		regexp.MustCompile(`(?i)failed to resolve '([a-z0-9.-]+)'`),
+		regexp.MustCompile(`(?i)unable to resolve host address ['‘]([a-z0-9.-]+)`),
+		regexp.MustCompile(`(?i)CONNECT tunnel failed, response 403.*?([a-z0-9.-]+\.[a-z]+)`),
+	}
+)
+
+const maxDenied = 20
+
+// findDenied finds, in what a command wrote, paths that it wanted and that are there but not for it, and hosts.
+func findDenied(text, dir string, res *resolved, mode NetworkMode) (list []Denial) {
+	add := func(d Denial) {
+		if len(list) < maxDenied && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if len(line) > 2000 {
+			continue
+		}
+		if mode != NetworkOpen {
+			for _, re := range hostInLine {
+				if m := re.FindStringSubmatch(line); m != nil && m[1] != "localhost" {
+					add(Denial{Kind: "network", Host: strings.TrimSuffix(strings.ToLower(m[1]), ".")})
+				}
+			}
+		}
+		if !refusedLine.MatchString(line) {
+			continue
+		}
+		for _, m := range pathInLine.FindAllStringSubmatch(line, 8) {
+			if kind := deniedPath(m[1], dir, res); kind != nil {
+				add(*kind)
+			}
+		}
+	}
+	return list
+}
+
+// deniedPath says what of a path on the host the sandbox kept from the command, or nil. A path that does not exist was
+// not kept from anybody, unless it would have been made where nothing can be.
+func deniedPath(path, dir string, res *resolved) *Denial {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	path = filepath.Clean(path)
+	for _, own := range []string{"/tmp", "/proc", "/dev", "/sys"} {
+		if inside(own, path) && res.treeOf(path) == nil {
+			return nil
+		}
+	}
+	_, err := os.Lstat(path)
+	exists := err == nil
+	t := res.treeOf(path)
+	switch {
+	case t == nil && exists && path != "/":
+		return &Denial{Kind: "read", Path: path}
+	case t == nil:
+		return nil
+	case exists && within(res.hidden, path):
+		return &Denial{Kind: "read", Path: path}
+	case exists && within(res.protected, path), t.writable && exists && slices.Contains(res.absent, path):
+		return &Denial{Kind: "write", Path: path}
+	case !t.writable && strings.Contains(path, "/") && filepath.IsAbs(path):
+		if _, err := os.Lstat(filepath.Dir(path)); err == nil && !exists {
+			return &Denial{Kind: "write", Path: path}
+		}
+	}
+	return nil
+}
+
+func within(dirs []string, path string) bool {
+	return slices.ContainsFunc(dirs, func(d string) bool { return inside(d, path) })
+}
+
+// denied looks through what the command wrote last.
+func (s *streams) denied(dir string, res *resolved, mode NetworkMode) []Denial {
+	return findDenied(s.tails[0].text()+"\n"+s.tails[1].text(), dir, res, mode)
+}

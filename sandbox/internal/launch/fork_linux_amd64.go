@@ -1,0 +1,7 @@
+package launch
+
+import "golang.org/x/sys/unix"
+
+func isFork(nr uintptr) bool {
+	return nr == unix.SYS_CLONE || nr == unix.SYS_FORK || nr == unix.SYS_VFORK
+}

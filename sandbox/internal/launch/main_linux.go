@@ -1,0 +1,28 @@
+package launch
+
+import (
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// Main returns at once in a program that is itself. In one that was started as a part of a sandbox it never returns.
+func Main() {
+	if len(os.Args) != 1 {
+		return
+	}
+	switch os.Args[0] {
+	case KeeperName:
+		runtime.LockOSThread()
+		os.Exit(keep(3))
+	case initName:
+		runtime.LockOSThread()
+		os.Exit(initialize(3))
+	case idleName:
+		// Holds a user namespace until it is killed, or until its parent is gone.
+		var b [1]byte
+		_, _ = unix.Read(3, b[:])
+		os.Exit(0)
+	}
+}

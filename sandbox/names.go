@@ -1,0 +1,182 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxScan is how many directory entries are looked at for protected and hidden names.
+const maxScan = 50_000
+
+// skipped are directories of other people's packages, which are many, deep, and full of names that nothing obeys there.
+var skipped = []string{"node_modules", "site-packages", "__pycache__", ".venv"}
+
+// obeyed are the parts of a repository that git executes or obeys. The rest must stay writable for a commit.
+var obeyed = []string{"hooks", "config", "config.worktree", "commondir"}
+
+// scanned is what was found of names in the writable trees.
+type scanned struct {
+	protected, hidden []string
+	// cut says that there was more than could be looked at.
+	cut   bool
+	roots []string
+	names *namePatterns
+	began time.Time
+	had   map[string]bool
+}
+
+// scanNames looks for names in trees, at any depth.
+func scanNames(roots, protect, hide []string) scanned {
+	s := scanned{roots: roots, began: time.Now(), had: map[string]bool{}}
+	if len(protect) == 0 && len(hide) == 0 {
+		return s
+	}
+	s.names = newPatterns(protect, hide)
+	left := maxScan
+	for _, root := range roots {
+		s.names.walk(root, &left, nil, func(p string, hide bool) {
+			s.had[p] = true
+			if hide {
+				s.hidden = append(s.hidden, p)
+			} else {
+				s.protected = append(s.protected, p)
+			}
+		})
+	}
+	s.cut = left <= 0
+	return s
+}
+
+// appeared returns the protected names that are there now and were not at the start. Only directories that changed since
+// are read.
+func (s *scanned) appeared() (paths []string) {
+	if s.names == nil || len(s.names.protect) == 0 {
+		return nil
+	}
+	since := s.began.Add(-time.Second)
+	changed := func(dir string) bool {
+		info, err := os.Lstat(dir)
+		return err != nil || !info.ModTime().Before(since)
+	}
+	left := maxScan
+	for _, root := range s.roots {
+		s.names.walk(root, &left, changed, func(p string, hide bool) {
+			if hide || s.had[p] {
+				return
+			}
+			if _, err := os.Lstat(p); err == nil {
+				paths = append(paths, p)
+			}
+		})
+	}
+	return paths
+}
+
+// namePatterns matches paths against lists of patterns, each split into its names.
+type namePatterns struct{ protect, hide [][]string }
+
+func newPatterns(protect, hide []string) *namePatterns {
+	split := func(list []string) (out [][]string) {
+		for _, p := range list {
+			if p = strings.Trim(strings.ToLower(p), "/"); p != "" {
+				out = append(out, strings.Split(p, "/"))
+			}
+		}
+		return out
+	}
+	return &namePatterns{split(protect), split(hide)}
+}
+
+// walk calls found for every match below root, and does not go into one. Directories for which look is false are entered
+// for their subdirectories only. left counts down the entries that may be read.
+func (n *namePatterns) walk(root string, left *int, look func(dir string) bool, found func(p string, hide bool)) {
+	git := matchAny(n.protect, []string{".git"})
+	var visit func(dir string, above []string)
+	visit = func(dir string, above []string) {
+		matching := look == nil || look(dir)
+		entries, _ := os.ReadDir(dir)
+		if git && isRepository(entries) {
+			repositoryParts(dir, found)
+		}
+		for _, e := range entries {
+			if *left--; *left <= 0 {
+				return
+			}
+			if !e.IsDir() && !matching {
+				continue
+			}
+			path, names := filepath.Join(dir, e.Name()), append(slices.Clip(above), strings.ToLower(e.Name()))
+			switch {
+			case git && e.IsDir() && e.Name() == ".git":
+				repositories(path, 4, found)
+			case matching && matchAny(n.hide, names):
+				found(path, true)
+			case matching && matchAny(n.protect, names):
+				found(path, false)
+			case e.IsDir() && !slices.Contains(skipped, e.Name()):
+				visit(path, names)
+			}
+		}
+	}
+	visit(root, nil)
+}
+
+// isRepository reports whether git takes a directory with these entries for a repository, whatever its name is.
+func isRepository(entries []os.DirEntry) bool {
+	n := 0
+	for _, e := range entries {
+		if e.Name() == "HEAD" || e.Name() == "objects" || e.Name() == "refs" {
+			n++
+		}
+	}
+	return n == 3
+}
+
+// repositories reports the parts of a repository that git obeys, and of those of its submodules.
+func repositories(dir string, depth int, found func(p string, hide bool)) {
+	repositoryParts(dir, found)
+	var modules func(dir string, depth int)
+	modules = func(dir string, depth int) {
+		entries, _ := os.ReadDir(dir)
+		if isRepository(entries) {
+			repositories(dir, depth, found)
+			return
+		}
+		for _, e := range entries {
+			if e.IsDir() && depth > 0 {
+				modules(filepath.Join(dir, e.Name()), depth-1)
+			}
+		}
+	}
+	if depth > 0 {
+		modules(filepath.Join(dir, "modules"), depth-1)
+	}
+}
+
+func repositoryParts(dir string, found func(p string, hide bool)) {
+	for _, part := range obeyed {
+		found(filepath.Join(dir, part), false)
+	}
+}
+
+// matchAny reports whether the last names of a path match one of the patterns.
+func matchAny(patterns [][]string, names []string) bool {
+	for _, p := range patterns {
+		if len(p) <= len(names) && slices.EqualFunc(p, names[len(names)-len(p):], matchName) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchName matches one name; one * in the pattern stands for any part of it.
+func matchName(pattern, name string) bool {
+	before, after, ok := strings.Cut(pattern, "*")
+	if !ok {
+		return pattern == name
+	}
+	return len(name) >= len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
+}

@@ -1,0 +1,239 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// preset prepares a policy for a toolchain.
+type preset struct {
+	name  string
+	apply func(b *builder, workspace string)
+}
+
+// presets is the list of them. Order matters for PATH only.
+var presets = []preset{
+	{"go", presetGo},
+	{"node", presetNode},
+	{"python", presetPython},
+	{"rust", presetRust},
+	{"java", presetJava},
+	{"git", presetGit},
+}
+
+// Presets returns the names of the presets.
+func Presets() (names []string) {
+	for _, p := range presets {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// presetGo gives Go a build and a module cache of its own, which fills itself from what the user has downloaded.
+func presetGo(b *builder, _ string) {
+	if !b.interpreter("go", "gofmt") {
+		return
+	}
+	b.setEnv("GOCACHE", b.cache("go-build"))
+	b.setEnv("GOMODCACHE", b.cache("go-mod"))
+	b.setEnv("GOPATH", "/tmp/go")
+	b.setEnv("GOTOOLCHAIN", "local")
+	b.setEnv("GOTELEMETRY", "off")
+	b.setEnv("GOENV", "off")
+	mod := b.env["GOMODCACHE"]
+	if mod == "" {
+		path := b.env["GOPATH"]
+		if path == "" {
+			path = filepath.Join(b.home, "go")
+		}
+		mod = filepath.Join(filepath.SplitList(path)[0], "pkg", "mod")
+	}
+	proxy := "https://proxy.golang.org,direct"
+	if have := filepath.Join(mod, "cache", "download"); exists(have) {
+		b.readable(have)
+		// What is there was checked against the sum database when it was downloaded, and go.sum is checked still.
+		proxy = "file://" + filepath.ToSlash(have) + "," + proxy
+		b.setEnv("GONOSUMDB", "*")
+	}
+	b.setEnv("GOPROXY", proxy)
+}
+
+func presetNode(b *builder, _ string) {
+	if !b.interpreter("node", "npm", "npx", "yarn", "pnpm", "bun", "deno", "corepack") {
+		return
+	}
+	b.setEnv("npm_config_cache", b.cache("npm"))
+	b.setEnv("npm_config_update_notifier", "false")
+	b.setEnv("npm_config_fund", "false")
+	b.setEnv("YARN_CACHE_FOLDER", b.cache("yarn"))
+	b.setEnv("PNPM_HOME", b.cache("pnpm"))
+	b.setEnv("COREPACK_HOME", b.cache("corepack"))
+	b.setEnv("DENO_DIR", b.cache("deno"))
+	b.setEnv("BUN_INSTALL_CACHE_DIR", b.cache("bun"))
+}
+
+func presetPython(b *builder, _ string) {
+	if !b.interpreter("python3", "python", "pip", "pip3", "uv", "poetry") {
+		return
+	}
+	b.setEnv("PIP_CACHE_DIR", b.cache("pip"))
+	b.setEnv("PIP_DISABLE_PIP_VERSION_CHECK", "1")
+	b.setEnv("UV_CACHE_DIR", b.cache("uv"))
+	b.setEnv("POETRY_CACHE_DIR", b.cache("poetry"))
+	b.setEnv("MPLCONFIGDIR", b.cache("matplotlib"))
+}
+
+func presetRust(b *builder, _ string) {
+	if !b.interpreter("cargo", "rustc") {
+		return
+	}
+	if home := b.rustup(); home != "" {
+		b.setEnv("RUSTUP_HOME", home)
+	}
+	b.setEnv("CARGO_HOME", b.cache("cargo"))
+}
+
+// rustup finds where rustup keeps toolchains, if the compiler is one of its proxies.
+func (b *builder) rustup() string {
+	home := b.env["RUSTUP_HOME"]
+	if home == "" {
+		home = filepath.Join(b.home, ".rustup")
+	}
+	toolchains := filepath.Join(home, "toolchains")
+	if !exists(toolchains) {
+		return ""
+	}
+	b.readable(toolchains, filepath.Join(home, "settings.toml"))
+	return home
+}
+
+func presetJava(b *builder, _ string) {
+	if !b.interpreter("java", "javac", "mvn", "gradle", "kotlinc") {
+		return
+	}
+	if home := b.env["JAVA_HOME"]; home != "" && exists(filepath.Join(home, "bin", "java")) && b.mayShow(home) {
+		b.readable(home)
+		b.setEnv("JAVA_HOME", home)
+	}
+	b.setEnv("GRADLE_USER_HOME", b.cache("gradle"))
+	repository := "-Dmaven.repo.local=" + b.cache("m2")
+	b.setEnv("MAVEN_ARGS", repository)
+	b.setEnv("MAVEN_OPTS", repository)
+	b.setEnv("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir=/tmp -Duser.home=/tmp/home")
+}
+
+// presetGit lets commits be made: in a worktree the repository is elsewhere, and the user's name is in their home.
+func presetGit(b *builder, workspace string) {
+	if git := filepath.Join(workspace, ".git"); exists(git) {
+		b.worktree(git)
+	}
+	if user := gitUser(b.home, b.env["XDG_CONFIG_HOME"]); user != "" {
+		b.pol.Files["/etc/gitconfig"] = user
+	}
+	b.setEnv("GIT_TERMINAL_PROMPT", "0")
+}
+
+// worktree adds the repository that a worktree belongs to. A file that merely claims so is not believed: the repository
+// must point back.
+func (b *builder) worktree(git string) {
+	to, ok := pointer(git, "gitdir: ")
+	if !ok {
+		return
+	}
+	back, ok := pointer(filepath.Join(to, "gitdir"), "")
+	if !ok || !samePath(back, git) {
+		return
+	}
+	common, ok := pointer(filepath.Join(to, "commondir"), "")
+	if !ok || !exists(filepath.Join(common, "objects")) || !exists(filepath.Join(common, "HEAD")) {
+		return
+	}
+	if rel, err := filepath.Rel(filepath.Join(common, "worktrees"), to); err != nil || strings.Contains(rel, string(filepath.Separator)) || rel == ".." {
+		return
+	}
+	b.pol.Writable = append(b.pol.Writable, common)
+	b.pol.Protected = append(b.pol.Protected, git, filepath.Join(to, "config.worktree"), filepath.Join(to, "gitdir"), filepath.Join(to, "commondir"))
+	for _, part := range obeyed {
+		b.pol.Protected = append(b.pol.Protected, filepath.Join(common, part))
+	}
+}
+
+// pointer reads a file of git's that holds a path, which may be relative to it.
+func pointer(file, prefix string) (string, bool) {
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
+		return "", false
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", false
+	}
+	path, ok := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
+	if !ok || path == "" {
+		return "", false
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(file), path)
+	}
+	return filepath.Clean(path), true
+}
+
+func samePath(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// gitUser returns a configuration that holds the user's name and address, as they are in their own.
+func gitUser(home, xdg string) string {
+	if xdg == "" {
+		xdg = filepath.Join(home, ".config")
+	}
+	found := map[string]string{}
+	for _, file := range []string{filepath.Join(xdg, "git", "config"), filepath.Join(home, ".gitconfig")} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		section := ""
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "[") {
+				section = strings.ToLower(strings.Trim(line, "[]"))
+				continue
+			}
+			key, value, ok := strings.Cut(line, "=")
+			key = strings.ToLower(strings.TrimSpace(key))
+			if ok && section == "user" && (key == "name" || key == "email") {
+				found[key] = strings.Trim(strings.TrimSpace(value), `"`)
+			}
+		}
+	}
+	out := ""
+	for _, key := range []string{"name", "email"} {
+		if v := found[key]; v != "" && !strings.ContainsAny(v, "\"\\\n\r\x00") {
+			out += "\t" + key + " = \"" + v + "\"\n"
+		}
+	}
+	if out == "" {
+		return ""
+	}
+	return "[user]\n" + out
+}
+
+// mayShow reports whether a directory outside the system may be shown whole: not the home itself, nor what holds it,
+// nor its hidden directories of settings and keys.
+func (b *builder) mayShow(dir string) bool {
+	dir = filepath.Clean(dir)
+	if !filepath.IsAbs(dir) || dir == "/" || inside(dir, filepath.Clean(b.home)) {
+		return false
+	}
+	return !slices.ContainsFunc([]string{".ssh", ".gnupg", ".aws", ".config", ".local", ".cache", ".kube", ".docker"}, func(name string) bool {
+		return dir == filepath.Join(b.home, name)
+	})
+}

@@ -1,0 +1,174 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// try makes a sandbox in each tier, checks it from the inside, and runs nothing in it.
+func (r *Runner) try(ctx context.Context) Probe {
+	var u unix.Utsname
+	_ = unix.Uname(&u)
+	p := Probe{
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Kernel: unix.ByteSliceToString(u.Release[:]), User: os.Geteuid(),
+		Landlock: landlockABI(), Launcher: launcherKind(r.opt.Launcher), Limits: map[string]string{},
+	}
+	tiers := r.opt.Tiers
+	if len(tiers) == 0 {
+		tiers = []string{TierA, TierB}
+	}
+	for _, tier := range tiers {
+		p.Tiers = append(p.Tiers, r.tryTier(ctx, tier, &p))
+	}
+	return p
+}
+
+func (r *Runner) tryTier(ctx context.Context, tier string, p *Probe) TierStatus {
+	st := TierStatus{Tier: tier}
+	fail := func(err error) TierStatus {
+		st.Reason, st.Fix = reason(err), fix(tier, p.Kernel, err)
+		return st
+	}
+	switch {
+	case runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64":
+		return fail(errors.New("there is no system call filter for " + runtime.GOARCH))
+	case tier == TierSeatbelt:
+		return fail(errors.New("it exists on macOS only"))
+	case tier == TierB && p.Landlock == 0:
+		return fail(errors.New("the kernel has no Landlock"))
+	}
+	cmd := &Cmd{Argv: []string{"probe"}, Policy: Policy{Dir: "/"}}
+	for _, dir := range []string{"/usr", "/bin", "/lib", "/lib64"} {
+		if _, err := os.Stat(dir); err == nil {
+			cmd.Policy.Readable = append(cmd.Policy.Readable, dir)
+		}
+	}
+	res, held, err := r.probe(ctx, tier, cmd)
+	if err != nil {
+		return fail(err)
+	}
+	st.OK, st.Layers, st.Missing = true, res.Report.Layers, res.Report.Missing
+	st.Properties = properties(tier, p.Landlock)
+	if tier == TierA || p.Limits["memory"] == "" {
+		p.Limits = limitsHeld(tier, held)
+	}
+	return st
+}
+
+// probe runs a sandbox that checks itself. It also returns what a control group holds.
+func (r *Runner) probe(ctx context.Context, tier string, cmd *Cmd) (*Result, []string, error) {
+	res, err := resolvePolicy(&cmd.Policy)
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err := r.keeperNow()
+	if err != nil {
+		return nil, nil, err
+	}
+	pl := newPlan(tier, cmd, res)
+	pl.spec.Probe = true
+	run := &running{keeper: k, plan: pl, ctx: ctx, ready: make(chan struct{})}
+	std, err := newStreams(cmd, pl.limits.Output, run.kill)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.launch(run, std); err != nil {
+		std.abandon()
+		return nil, nil, err
+	}
+	std.closeChild()
+	p, err := run.attend(cmd, std)
+	if err != nil {
+		return nil, nil, err
+	}
+	result, err := p.Wait()
+	return result, pl.held, err
+}
+
+// properties returns what a tier enforces for any policy. What depends on the policy is in each run's report.
+func properties(tier string, abi int) []Property {
+	if tier == TierA {
+		return Properties()
+	}
+	list := []Property{PropertyRead, PropertyNetwork, PropertySignals, PropertyKillTree, PropertyMemory, PropertyProcesses}
+	if abi >= 3 {
+		list = append(list, PropertyWrite)
+	}
+	return list
+}
+
+func limitsHeld(tier string, held []string) map[string]string {
+	by := func(what, otherwise string) string {
+		if slices.Contains(held, what) {
+			return "control group"
+		}
+		return otherwise
+	}
+	tmp := "a tmpfs of that size"
+	if tier == TierB {
+		tmp = "counted as growth of the disk"
+	}
+	return map[string]string{
+		"wall": "timer", "cpu": "resource limit for each process, added up for all", "cores": by("cores", "processor affinity"),
+		"memory": by("memory", "added up every 10 to 40 ms"), "pids": by("processes", "resource limit of the user"),
+		"fileSize": "resource limit", "disk": "free space, then changed files, every 40 ms", "files": "free inodes, then changed files, every 40 ms",
+		"tmp": tmp, "descriptors": "resource limit", "output": "counted while it is passed on",
+	}
+}
+
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "SANDBOX_UNAVAILABLE: ") }
+
+// fix says what to do about a tier that does not work.
+func fix(tier, kernel string, err error) string {
+	if tier == TierB {
+		return "Tier B needs a kernel with Landlock (Linux 5.13, with landlock in the lsm= list)."
+	}
+	read := func(path string) string {
+		b, _ := os.ReadFile("/proc/sys/" + path)
+		return strings.TrimSpace(string(b))
+	}
+	self, _ := os.Executable()
+	switch {
+	case olderThan(kernel, 5, 14):
+		return "Tier A needs Linux 5.14 or newer; this is " + kernel + "."
+	case read("kernel/apparmor_restrict_unprivileged_userns") == "1" && os.Geteuid() != 0:
+		return "AppArmor keeps programs that have no profile from making user namespaces. As root, write to /etc/apparmor.d/tongs:\n" +
+			AppArmorProfile(self) + "and run: apparmor_parser -r /etc/apparmor.d/tongs"
+	case read("user/max_user_namespaces") == "0":
+		return "User namespaces are switched off. As root: sysctl -w user.max_user_namespaces=15000"
+	case read("kernel/unprivileged_userns_clone") == "0" && os.Geteuid() != 0:
+		return "User namespaces are for root only here. As root: sysctl -w kernel.unprivileged_userns_clone=1"
+	case inContainer():
+		return "This is a container whose seccomp or AppArmor profile forbids namespaces. Start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or use tier B."
+	}
+	return ""
+}
+
+func olderThan(kernel string, major, minor int) bool {
+	f := strings.FieldsFunc(kernel, func(r rune) bool { return r < '0' || r > '9' })
+	if len(f) < 2 {
+		return false
+	}
+	a, _ := strconv.Atoi(f[0])
+	b, _ := strconv.Atoi(f[1])
+	return a < major || a == major && b < minor
+}
+
+func inContainer() bool {
+	for _, f := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(f); err == nil {
+			return true
+		}
+	}
+	return os.Getenv("container") != "" || os.Getenv("KUBERNETES_SERVICE_HOST") != ""
+}
+
+// DefaultRequire returns what Default requires on this platform: everything.
+func DefaultRequire() []Property { return Properties() }

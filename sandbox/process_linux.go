@@ -1,0 +1,340 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/sandbox/internal/launch"
+)
+
+// killGrace is how long init has to kill everything and report, before it is killed itself.
+const killGrace = 40 * time.Millisecond
+
+// supervisorGrace is the same in tier B, where killing init first would let its children go.
+const supervisorGrace = 2 * time.Second
+
+// drainGrace is how long output may still come after everything that could write it is gone.
+const drainGrace = 2 * time.Second
+
+// running is a Process on this platform.
+type running struct {
+	keeper *keeper
+	plan   *plan
+	id     uint64
+	pidfd  *os.File
+	ctl    *control
+	begun  time.Time
+	ctx    context.Context
+	stop   []func()
+
+	mu       sync.Mutex
+	why      string // what everything is being killed for: a limit, "cancel", "kill" or "write"
+	ready    chan struct{}
+	started  *launch.Started
+	ended    *launch.Done
+	setupErr string
+	execErr  string
+	master   *os.File
+}
+
+// start starts a command in a tier that was tried.
+func (r *Runner) start(ctx context.Context, tier string, cmd *Cmd) (_ *Process, err error) {
+	res, err := resolvePolicy(&cmd.Policy)
+	if err != nil {
+		return nil, err
+	}
+	res.sockets = hostSockets(res)
+	k, err := r.keeperNow()
+	if err != nil {
+		return nil, err
+	}
+	pl := newPlan(tier, cmd, res)
+	run := &running{keeper: k, plan: pl, begun: time.Now(), ctx: ctx, ready: make(chan struct{})}
+	std, err := newStreams(cmd, pl.limits.Output, run.kill)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.launch(run, std); err != nil {
+		std.abandon()
+		return nil, err
+	}
+	std.closeChild()
+	return run.attend(cmd, std)
+}
+
+// launch starts init and tells it what to do.
+func (r *Runner) launch(run *running, std *streams) error {
+	trees, err := r.mapTrees(run.plan, run.keeper)
+	if err != nil {
+		return err
+	}
+	defer closeAll(trees)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return unavailable("making a socket", err)
+	}
+	run.ctl, err = newControl(pair[0])
+	if err != nil {
+		_ = unix.Close(pair[1])
+		return unavailable("making a socket", err)
+	}
+	scratch := r.opt.Scratch
+	if scratch == "" {
+		scratch = os.TempDir()
+	}
+	rep, pidfd, err := run.keeper.request(run.plan.request(scratch), append([]int{pair[1]}, std.child()...)...)
+	_ = unix.Close(pair[1])
+	if err != nil {
+		_ = run.ctl.Close()
+		return unavailable("starting the first process", err)
+	}
+	run.id = rep.ID
+	_ = unix.SetNonblock(pidfd, true)
+	run.pidfd = os.NewFile(uintptr(pidfd), "pidfd")
+	if err = run.plan.finish(rep, landlockABI()); err == nil {
+		err = run.ctl.sendTrees(trees)
+	}
+	if err == nil {
+		err = run.ctl.write(launch.MsgSpec, run.plan.spec.Encode())
+	}
+	if err != nil && !errors.Is(err, syscall.EPIPE) {
+		run.abandon()
+		return unavailable("telling the first process what to do", err)
+	}
+	return nil
+}
+
+// abandon ends a run that has not come to anything.
+func (run *running) abandon() {
+	_ = run.ctl.Close()
+	_ = run.pidfd.Close()
+	_, _, _ = run.keeper.request(&launch.Request{Op: launch.OpFinish, ID: run.id})
+}
+
+// attend starts what accompanies a process, and returns it once it runs or could not.
+func (run *running) attend(cmd *Cmd, std *streams) (*Process, error) {
+	p := &Process{done: make(chan struct{}), std: std, run: run}
+	std.start()
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		run.listen(std)
+	}()
+	run.limitTime()
+	go func() {
+		defer close(p.done)
+		run.exited()
+		<-reading
+		p.result, p.err = run.conclude(std)
+	}()
+	<-run.ready
+	run.mu.Lock()
+	failed := run.setupErr != "" || run.execErr != "" || run.started == nil
+	run.mu.Unlock()
+	if !failed {
+		return p, nil
+	}
+	<-p.done
+	if p.err == nil {
+		return p, nil // killed before it said that it had started
+	}
+	return nil, p.err
+}
+
+// limitTime arms the time limit and the caller's context.
+func (run *running) limitTime() {
+	if wall := run.plan.limits.Wall; wall > 0 {
+		t := time.AfterFunc(time.Until(run.begun.Add(wall)), func() { run.kill(LimitWall) })
+		run.stop = append(run.stop, func() { t.Stop() })
+	}
+	stop := context.AfterFunc(run.ctx, func() { run.kill("cancel") })
+	run.stop = append(run.stop, func() { stop() })
+}
+
+// listen takes init's messages until its end is closed.
+func (run *running) listen(std *streams) {
+	open := true
+	ready := func() {
+		if open {
+			open = false
+			close(run.ready)
+		}
+	}
+	defer ready()
+	for {
+		kind, payload, fds, err := run.ctl.read()
+		if err != nil {
+			closeAll(fds)
+			return
+		}
+		run.mu.Lock()
+		switch kind {
+		case launch.MsgListener:
+			run.serve(fds)
+			fds = nil
+		case launch.MsgTerminal:
+			run.master = std.terminal(fds)
+			fds = nil
+		case launch.MsgSetup:
+			run.setupErr = string(payload)
+		case launch.MsgExec:
+			run.execErr = string(payload)
+		case launch.MsgStarted:
+			run.started, _ = launch.DecodeStarted(payload)
+		case launch.MsgDone:
+			run.ended, _ = launch.DecodeDone(payload)
+		}
+		run.mu.Unlock()
+		closeAll(fds)
+		if kind != launch.MsgListener && kind != launch.MsgTerminal {
+			ready()
+		}
+	}
+}
+
+// serve hands the listening socket to whoever answers for the network.
+func (run *running) serve(fds []int) {
+	if len(fds) != 1 {
+		closeAll(fds)
+		return
+	}
+	f := os.NewFile(uintptr(fds[0]), "proxy")
+	defer f.Close()
+	l, err := net.FileListener(f)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(run.ctx)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = run.plan.pol.Network.Serve(ctx, l)
+	}()
+	run.stop = append(run.stop, func() {
+		cancel()
+		_ = l.Close()
+		<-served
+	})
+}
+
+// kill ends everything. The first reason counts.
+func (run *running) kill(why string) {
+	run.mu.Lock()
+	first := run.why == ""
+	if first {
+		run.why = why
+	}
+	run.mu.Unlock()
+	if !first {
+		return
+	}
+	_ = run.ctl.write(launch.MsgKill, nil)
+	grace := killGrace
+	if run.plan.tier == TierB {
+		grace = supervisorGrace
+	}
+	// Harmless once init is gone: the descriptor still means it and nobody else.
+	time.AfterFunc(grace, func() { _ = run.signal(unix.SIGKILL) })
+}
+
+func (run *running) signal(sig unix.Signal) error {
+	raw, err := run.pidfd.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var serr error
+	err = raw.Control(func(fd uintptr) { serr = unix.PidfdSendSignal(int(fd), sig, nil, 0) })
+	return errors.Join(err, serr)
+}
+
+// exited waits until init, and with it the whole namespace, is gone.
+func (run *running) exited() {
+	raw, err := run.pidfd.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Read(func(fd uintptr) bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+	})
+}
+
+// conclude cleans up after a process that is gone, and makes its result.
+func (run *running) conclude(std *streams) (*Result, error) {
+	for _, stop := range slices.Backward(run.stop) {
+		stop()
+	}
+	figures, _, err := run.keeper.request(&launch.Request{Op: launch.OpFinish, ID: run.id})
+	if err != nil {
+		figures = &launch.Reply{} // the keeper is gone, and with it what it knew
+	}
+	std.drain(drainGrace)
+	_ = run.ctl.Close()
+	_ = run.pidfd.Close()
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	switch {
+	case run.setupErr != "":
+		return nil, tongs.Errorf(tongs.CodeSandboxUnavailable, "the sandbox could not be set up: %s", run.setupErr)
+	case run.execErr != "":
+		return nil, tongs.Errorf(tongs.CodeExecutionError, "the program could not be started: %s", run.execErr)
+	}
+	res := run.result(figures, std)
+	switch {
+	case run.why == "write":
+		return res, tongs.Errorf(tongs.CodeExecutionError, "the command was killed because its output could not be kept: %w", std.failure())
+	case run.why == "cancel":
+		return res, tongs.Errorf(tongs.CodeCancelled, "the command was killed: %w", context.Cause(run.ctx))
+	case run.ended == nil && run.why == "" && len(res.Report.LimitsHit) == 0:
+		return res, tongs.Errorf(tongs.CodeExecutionError, "the command was killed from outside the sandbox")
+	}
+	return res, nil
+}
+
+func (run *running) result(figures *launch.Reply, std *streams) *Result {
+	p := run.plan
+	res := &Result{ExitCode: 128 + int(syscall.SIGKILL), Signal: syscall.SIGKILL.String(), Duration: time.Since(run.begun)}
+	rep := Report{Tier: p.tier, Layers: p.layers, Missing: p.missing, Planted: p.res.planted(), Denied: std.denied(p.spec.Dir, p.res, p.pol.Network.Mode)}
+	if run.started != nil {
+		rep.Missing = append(rep.Missing, run.started.Missing...)
+	}
+	if d := run.ended; d != nil {
+		res.ExitCode, res.Signal = d.Exit, ""
+		if d.Signal != 0 {
+			res.Signal = syscall.Signal(d.Signal).String()
+		}
+		res.Usage = Usage{User: time.Duration(d.User), System: time.Duration(d.System), MaxRSS: d.MaxRSS}
+		rep.Leftover = int(d.Leftover)
+		if d.Limit != "" {
+			rep.LimitsHit = append(rep.LimitsHit, d.Limit)
+		}
+		switch syscall.Signal(d.Signal) {
+		case syscall.SIGXFSZ:
+			rep.LimitsHit = append(rep.LimitsHit, LimitFileSize)
+		case syscall.SIGXCPU:
+			rep.LimitsHit = append(rep.LimitsHit, LimitCPU)
+		}
+	}
+	if figures.OOM > 0 {
+		rep.LimitsHit = append(rep.LimitsHit, LimitMemory)
+	}
+	if run.why == LimitWall || run.why == LimitOutput {
+		rep.LimitsHit = append(rep.LimitsHit, run.why)
+	}
+	res.TimedOut = run.why == LimitWall
+	res.Usage.Memory, res.Usage.Output = int64(figures.Peak), std.count()
+	rep.LimitsHit = unique(rep.LimitsHit)
+	rep.Full = p.tier == TierA && len(p.lacking) == 0
+	rep.Usage = res.Usage
+	res.Report = rep
+	return res
+}

@@ -1,0 +1,238 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// link is a symbolic link that was followed: where it is, and what is written in it.
+type link struct{ at, to string }
+
+const maxLinks = 40
+
+// resolve follows every link in an absolute path and returns where it leads, with the links it went through. What does
+// not exist is fs.ErrNotExist.
+func resolve(path string) (string, []link, error) {
+	if !filepath.IsAbs(path) {
+		return "", nil, tongs.Errorf(tongs.CodeInvalidPath, "%q is not an absolute path", path)
+	}
+	todo := strings.Split(filepath.Clean(path), string(filepath.Separator))
+	real, links := string(filepath.Separator), []link(nil)
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			real = filepath.Dir(real)
+			continue
+		}
+		next := filepath.Join(real, name)
+		info, err := os.Lstat(next)
+		if err != nil {
+			return "", links, err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			real = next
+			continue
+		}
+		to, err := os.Readlink(next)
+		if err != nil {
+			return "", links, err
+		}
+		if links = append(links, link{next, to}); len(links) > maxLinks {
+			return "", links, tongs.Errorf(tongs.CodeInvalidPath, "%q leads through more than %d links", path, maxLinks)
+		}
+		if filepath.IsAbs(to) {
+			real = string(filepath.Separator)
+		}
+		todo = append(strings.Split(filepath.Clean(to), string(filepath.Separator)), todo...)
+	}
+	return real, links, nil
+}
+
+// inside reports whether p is dir or below it. Both are clean.
+func inside(dir, p string) bool {
+	return dir == p || dir == "/" || strings.HasPrefix(p, dir+string(filepath.Separator))
+}
+
+// tree is a part of the host that the program sees, and whether it can change it.
+type tree struct {
+	path     string
+	writable bool
+}
+
+// resolved is a policy whose paths are those that they lead to.
+type resolved struct {
+	trees []tree // outer ones first, and none that says the same as the one around it
+	links []link
+	// hidden and protected exist; absent are protected paths that do not, changing are those that are links.
+	hidden, protected, absent []string
+	changing                  []link
+	// socketMasks are sockets of the host's inside the trees.
+	sockets []string
+	dir     string
+	scan    scanned
+}
+
+// never are the directories that no policy may make writable, because the sandbox needs its own.
+var never = []string{"/", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/run", "/var"}
+
+// resolvePolicy resolves the paths of a policy, and looks for the names in it.
+func resolvePolicy(pol *Policy) (*resolved, error) {
+	r := &resolved{}
+	for _, list := range []struct {
+		paths    []string
+		writable bool
+	}{{pol.Readable, false}, {pol.Writable, true}, {pol.ReadOnly, false}} {
+		for _, p := range list.paths {
+			if err := r.addTree(p, list.writable); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.sortTrees()
+	dir := pol.Dir
+	if dir == "" {
+		dir = "/"
+	}
+	real, links, err := resolve(dir)
+	if err != nil {
+		return nil, tongs.Errorf(tongs.CodeInvalidPath, "the working directory %q: %w", dir, err)
+	}
+	r.dir, r.links = real, append(r.links, links...)
+	if real != "/" && !inside("/tmp", real) && r.treeOf(real) == nil {
+		return nil, tongs.Errorf(tongs.CodeInvalidPath, "the working directory %q is in none of the policy's trees", dir)
+	}
+	r.scan = scanNames(r.writable(), pol.ProtectedNames, pol.HiddenNames)
+	for _, p := range append(slices.Clone(pol.Hidden), r.scan.hidden...) {
+		if real, _, err := resolve(p); err == nil && r.treeOf(real) != nil {
+			r.hidden = append(r.hidden, real)
+		}
+	}
+	for _, p := range append(slices.Clone(pol.Protected), r.scan.protected...) {
+		if err := r.addProtected(p); err != nil {
+			return nil, err
+		}
+	}
+	r.hidden, r.protected, r.absent = unique(r.hidden), unique(r.protected), unique(r.absent)
+	return r, nil
+}
+
+func unique(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (r *resolved) addTree(p string, writable bool) error {
+	real, links, err := resolve(p)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return tongs.Errorf(tongs.CodeInvalidPath, "the policy names %q, which does not exist", p)
+		}
+		return tongs.Errorf(tongs.CodeInvalidPath, "the policy names %q: %w", p, err)
+	}
+	if writable && slices.Contains(never, real) {
+		return tongs.Errorf(tongs.CodeConfigError, "%q cannot be writable in a sandbox; choose a directory of its own", p)
+	}
+	if real == "/" || real == "/proc" || inside("/proc", real) || inside("/dev", real) {
+		return tongs.Errorf(tongs.CodeConfigError, "%q cannot be shown in a sandbox, which has its own; name what is needed of it", p)
+	}
+	r.links = append(r.links, links...)
+	r.trees = append(r.trees, tree{real, writable})
+	return nil
+}
+
+// sortTrees puts outer trees first. Of equal ones the last that was added counts.
+func (r *resolved) sortTrees() {
+	last := map[string]bool{}
+	for _, t := range r.trees {
+		last[t.path] = t.writable
+	}
+	sorted := make([]tree, 0, len(last))
+	for p, w := range last {
+		sorted = append(sorted, tree{p, w})
+	}
+	slices.SortFunc(sorted, func(a, b tree) int { return strings.Compare(a.path, b.path) })
+	r.trees = r.trees[:0]
+	for _, t := range sorted {
+		if outer := r.treeOf(t.path); outer == nil || outer.writable != t.writable {
+			r.trees = append(r.trees, t)
+		}
+	}
+}
+
+// treeOf returns the innermost tree that holds p, or nil.
+func (r *resolved) treeOf(p string) (found *tree) {
+	for i := range r.trees {
+		if inside(r.trees[i].path, p) && (found == nil || len(r.trees[i].path) > len(found.path)) {
+			found = &r.trees[i]
+		}
+	}
+	return found
+}
+
+// writable returns the roots of the writable trees.
+func (r *resolved) writable() (roots []string) {
+	for _, t := range r.trees {
+		if t.writable {
+			roots = append(roots, t.path)
+		}
+	}
+	return roots
+}
+
+// addProtected sorts a protected path by what is there. Its parent is resolved, itself it is not: a link is protected as
+// what it is.
+func (r *resolved) addProtected(p string) error {
+	if !filepath.IsAbs(p) {
+		return tongs.Errorf(tongs.CodeInvalidPath, "%q is not an absolute path", p)
+	}
+	p = filepath.Clean(p)
+	parent, _, err := resolve(filepath.Dir(p))
+	if err != nil {
+		if t := r.treeOf(p); t != nil && t.writable {
+			r.absent = append(r.absent, p)
+		}
+		return nil
+	}
+	p = filepath.Join(parent, filepath.Base(p))
+	if t := r.treeOf(p); t == nil || !t.writable {
+		return nil
+	}
+	info, err := os.Lstat(p)
+	switch {
+	case err != nil:
+		r.absent = append(r.absent, p)
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, _ := os.Readlink(p)
+		r.changing = append(r.changing, link{p, to})
+	default:
+		r.protected = append(r.protected, p)
+	}
+	return nil
+}
+
+// planted returns the protected paths that are there now and were not, or are something else.
+func (r *resolved) planted() (paths []string) {
+	for _, p := range r.absent {
+		if _, err := os.Lstat(p); err == nil {
+			paths = append(paths, p)
+		}
+	}
+	for _, l := range r.changing {
+		if to, err := os.Readlink(l.at); err != nil || to != l.to {
+			if _, err := os.Lstat(l.at); err == nil {
+				paths = append(paths, l.at)
+			}
+		}
+	}
+	return unique(append(paths, r.scan.appeared()...))
+}
