@@ -120,7 +120,22 @@ func (l *lexer) quoted() (token, error) {
 // errNoTokens refuses a pattern that would match nothing or, read otherwise, everything.
 var errNoTokens = errors.New("it has no words; write the beginning of a command, or * for every command")
 
+// errUnresolved says that a word of the command is not known, so that neither is what it and the words after it are.
+var errUnresolved = errors.New("a word of the command is only known when it runs")
+
+// resolved reports whether a word is known. One that is not holds a NUL byte, which no program can be given, behind
+// what it surely begins with.
+func resolved(word string) bool { return strings.IndexByte(word, 0) < 0 }
+
+// excludes reports whether the token cannot match a word that is not resolved.
+func (t token) excludes(word string) bool {
+	begin, _, _ := strings.Cut(word, "\x00")
+	return !t.quoted && begin != "" && strings.IndexByte(t.raw, '*') < 0 && !strings.HasPrefix(t.raw, begin)
+}
+
 // matchArgv matches a command. Strictly read, the first token also matches the name of a program given by its path.
+// A pattern does not see past a word that is not resolved: what it would have to say about it, or about the words
+// after it, is errUnresolved.
 func matchArgv(pattern string, argv []string, strict bool) (bool, error) {
 	l := lexer{pattern}
 	t, ok, err := l.next()
@@ -142,10 +157,19 @@ func matchArgv(pattern string, argv []string, strict bool) (bool, error) {
 		if !more && !exact && t.lone("*") {
 			return true, nil
 		}
+		if n < len(argv) && !resolved(argv[n]) {
+			if t.excludes(argv[n]) {
+				return false, nil
+			}
+			return false, errUnresolved
+		}
 		if n >= len(argv) || !(t.match(argv[n]) || n == 0 && strict && t.match(program(argv[0]))) {
 			return false, nil
 		}
 		if !more {
+			if exact && len(argv) > n+1 && !resolved(argv[n+1]) {
+				return false, errUnresolved
+			}
 			return !exact || len(argv) == n+1, nil
 		}
 		t = next
