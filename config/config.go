@@ -216,8 +216,9 @@ func (opt *Options) read(f *File) ([]byte, error) {
 		if info, err := os.Lstat(f.Path); err == nil && info.Mode()&os.ModeSymlink != 0 {
 			return nil, errors.New("is a symbolic link; put the file itself there")
 		}
+		return readRegular(f.Path, false, nil)
 	}
-	return readRegular(f.Path, nil)
+	return readRegular(f.Path, true, nil)
 }
 
 // Summary names the files that were found, for messages.

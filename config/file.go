@@ -18,9 +18,9 @@ func Hash(data []byte) string {
 }
 
 // readRegular reads a regular file of at most one byte more than a configuration file may have. It never waits for
-// what is not one. check may refuse the opened file.
-func readRegular(path string, check func(f *os.File) error) ([]byte, error) {
-	f, err := openNonblocking(path)
+// what is not one. A link is followed where follow is set, else it is an error. check may refuse the opened file.
+func readRegular(path string, follow bool, check func(f *os.File) error) ([]byte, error) {
+	f, err := openNonblocking(path, follow)
 	if err != nil {
 		return nil, bare(err)
 	}
@@ -61,7 +61,7 @@ func readManaged(path string, owner int) ([]byte, error) {
 	if err := ownedBy(dir, owner); err != nil {
 		return nil, fmt.Errorf("its directory %w", err)
 	}
-	data, err := readRegular(path, func(f *os.File) error { return ownedBy(f, owner) })
+	data, err := readRegular(path, true, func(f *os.File) error { return ownedBy(f, owner) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("is a link to a file that does not exist")
 	}

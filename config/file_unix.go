@@ -15,8 +15,12 @@ import (
 // ManagedPath is where the administrator's policy is.
 func ManagedPath() string { return filepath.Join("/etc/tongs", ManagedFile) }
 
-func openNonblocking(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func openNonblocking(path string, follow bool) (*os.File, error) {
+	flags := os.O_RDONLY | syscall.O_NONBLOCK
+	if !follow {
+		flags |= syscall.O_NOFOLLOW
+	}
+	return os.OpenFile(path, flags, 0)
 }
 
 // ownedBy refuses a file that somebody else than the owner could have written.

@@ -19,7 +19,7 @@ func ManagedPath() string {
 	return filepath.Join(dir, "tongs", ManagedFile)
 }
 
-func openNonblocking(path string) (*os.File, error) { return os.Open(path) }
+func openNonblocking(path string, _ bool) (*os.File, error) { return os.Open(path) }
 
 // ownedBy refuses a file whose owner is neither the system nor the administrators. A negative owner accepts any.
 func ownedBy(f *os.File, owner int) error {
