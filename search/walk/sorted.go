@@ -1,0 +1,80 @@
+package walk
+
+import "slices"
+
+// maxHeld is how deep a sorted walk keeps directories open while it is below them. Deeper ones are opened again.
+const maxHeld = 128
+
+// sorted visits what is in d one by one, in order.
+func (w *walker) sorted(d *Dir) {
+	k := &worker{walker: w, top: d}
+	o, err := w.tree.open(d)
+	if err != nil {
+		w.skipped(d, true, err)
+		return
+	}
+	k.inOrder(o)
+}
+
+// inOrder visits what is in a directory and closes it.
+func (k *worker) inOrder(o *openDir) {
+	defer func() { o.sys.close() }()
+	t, d := k.tree, o.dir
+	text, refs := k.whole(o)
+	down := k.down && (t.opt.MaxDepth <= 0 || d.depth+1 < t.opt.MaxDepth)
+	for _, r := range refs {
+		if k.queue.over.Load() {
+			return
+		}
+		dir := r.typ == Directory
+		if t.leaves(d, r.path(text), len(t.above)+below(d.rel), dir) {
+			continue
+		}
+		if (!dir || t.opt.Dirs || !k.down) && !k.visitOne(o, text, r) || !dir || !down {
+			continue
+		}
+		child := &Dir{parent: d, rel: r.path(text)[len(t.above):], depth: d.depth + 1, rules: d.rules}
+		if !k.inside(o, child) {
+			return
+		}
+	}
+}
+
+// inside visits what is in a child of o. It returns false where o could not be opened again afterwards.
+func (k *worker) inside(o *openDir, child *Dir) bool {
+	c, err := k.tree.open(child)
+	if err != nil {
+		k.skipped(child, false, err)
+		return true
+	}
+	if child.depth <= maxHeld {
+		k.inOrder(c)
+		return true
+	}
+	o.sys.close()
+	o.sys = noDir()
+	k.inOrder(c)
+	again, err := k.tree.open(&Dir{parent: o.dir.parent, rel: o.dir.rel})
+	if err != nil {
+		k.skipped(o.dir, false, err)
+		return false
+	}
+	o.sys = again.sys
+	return true
+}
+
+// whole reads all of a directory, and returns its entries in order.
+func (k *worker) whole(o *openDir) (text string, refs []ref) {
+	c := &k.chunk
+	c.reset(k.tree.above, o.dir.rel, k.tree.opt.Hidden)
+	for more := true; more && !k.queue.over.Load(); {
+		var err error
+		if more, err = o.sys.next(c); err != nil {
+			k.skipped(o.dir, false, err)
+		}
+	}
+	k.tree.enter(o, c.found)
+	text = string(c.text)
+	c.sort(text)
+	return text, slices.Clone(c.refs)
+}
