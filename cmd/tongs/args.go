@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,7 +21,7 @@ const maxStdin = 64 << 20
 
 // arguments makes the JSON object of a call from --json (or - for standard input) and key=value words. A value is
 // typed by the schema: what is meant to be a string stays one.
-func arguments(spec *tongs.Spec, text string, words []string, in io.Reader) (json.RawMessage, error) {
+func arguments(ctx context.Context, spec *tongs.Spec, text string, words []string, in io.Reader) (json.RawMessage, error) {
 	if slices.Contains(words, "-") {
 		if text != "" {
 			return nil, usagef("the arguments are given twice: by --json and by -")
@@ -33,8 +34,8 @@ func arguments(spec *tongs.Spec, text string, words []string, in io.Reader) (jso
 		data := []byte(text)
 		if text == "-" {
 			var err error
-			if data, err = io.ReadAll(io.LimitReader(in, maxStdin+1)); err != nil {
-				return nil, fmt.Errorf("standard input: %w", err)
+			if data, err = readAll(ctx, io.LimitReader(in, maxStdin+1)); err != nil {
+				return nil, err
 			}
 			if len(data) > maxStdin {
 				return nil, usagef("standard input has more than %d bytes of arguments", maxStdin)
@@ -49,6 +50,28 @@ func arguments(spec *tongs.Spec, text string, words []string, in io.Reader) (jso
 		}
 	}
 	return merged(spec, raw, words)
+}
+
+// readAll reads until the end, or until ctx ends: a person may press Ctrl-C rather than type.
+func readAll(ctx context.Context, in io.Reader) ([]byte, error) {
+	type read struct {
+		data []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		data, err := io.ReadAll(in)
+		done <- read{data, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return nil, fmt.Errorf("standard input: %w", r.err)
+		}
+		return r.data, nil
+	case <-ctx.Done():
+		return nil, tongs.Errorf(tongs.CodeCancelled, "cancelled while the arguments were read from standard input")
+	}
 }
 
 // merged adds the words to the object raw, which may be empty.

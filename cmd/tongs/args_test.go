@@ -57,7 +57,7 @@ func TestArguments(t *testing.T) {
 		{name: "empty stdin", json: "-", err: "not a JSON object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := arguments(spec, tt.json, tt.words, strings.NewReader(tt.stdin))
+			got, err := arguments(t.Context(), spec, tt.json, tt.words, strings.NewReader(tt.stdin))
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("error %v, want %q", err, tt.err)

@@ -56,7 +56,7 @@ func (a *app) call(ctx context.Context, mode *tongs.Mode, session, tool, text st
 		return nil, err
 	}
 	defer sys.close()
-	args, err := arguments(sys.spec(tool), text, words, a.in)
+	args, err := arguments(ctx, sys.spec(tool), text, words, a.in)
 	if err != nil {
 		return nil, err
 	}

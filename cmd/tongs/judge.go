@@ -58,7 +58,7 @@ func (a *app) validate(ctx context.Context, tool, text string, words []string) (
 		return valid{}, err
 	}
 	defer sys.close()
-	args, err := arguments(sys.spec(tool), text, words, a.in)
+	args, err := arguments(ctx, sys.spec(tool), text, words, a.in)
 	if err != nil {
 		return valid{}, err
 	}
@@ -105,7 +105,7 @@ func (a *app) explain(ctx context.Context, mode *tongs.Mode, session, tool, text
 		return nil, err
 	}
 	defer sys.close()
-	args, err := arguments(sys.spec(tool), text, words, a.in)
+	args, err := arguments(ctx, sys.spec(tool), text, words, a.in)
 	if err != nil {
 		return nil, err
 	}

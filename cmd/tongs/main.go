@@ -55,6 +55,7 @@ func newApp() *app { return &app{in: os.Stdin, out: os.Stdout, err: os.Stderr} }
 func (a *app) main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // the first Ctrl-C cancels, a second one ends the process
 	// Writing to a pipe that nobody reads ends the command quietly, as it does for any other.
 	quietPipe()
 	root := a.root()

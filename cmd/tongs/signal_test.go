@@ -52,3 +52,19 @@ func TestInterruptCancelsTheCall(t *testing.T) {
 		t.Errorf("log: %s", out)
 	}
 }
+
+// Ctrl-C also ends a command that waits for its arguments.
+func TestInterruptEndsReadingOfStdin(t *testing.T) {
+	d := newDesk(t)
+	c := d.terminal("call", "read_file", "-")
+	d.eventually(func() bool { // the state is there once the command is about to read
+		d.run("version")
+		_, err := os.Stat(filepath.Join(d.dir, "home", "state", "spill"))
+		return err == nil
+	})
+	c.typing("\x03")
+	c.expect(`CANCELLED`)
+	if code := c.exit(); code != 1 {
+		t.Errorf("exit %d", code)
+	}
+}
