@@ -1,0 +1,294 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/command"
+	"github.com/tongs-ai/tongs/internal/ran"
+)
+
+const (
+	defaultTimeout = 120 * time.Second
+	titleRunes     = 80
+)
+
+// Input are the arguments of shell.
+type Input struct {
+	Command    string `json:"command" jsonschema:"The command, as bash reads it." minLength:"1" alias:"cmd,script"`
+	Timeout    int    `json:"timeout,omitempty" jsonschema:"Seconds until it is killed: 120 unless given, none for a background job." min:"1" max:"600"`
+	Workdir    string `json:"workdir,omitempty" jsonschema:"Directory to run it in." alias:"cwd,directory"`
+	Background bool   `json:"background,omitempty" jsonschema:"Return at once; shell_jobs looks after it." alias:"run_in_background"`
+	Stdin      string `json:"stdin,omitempty" jsonschema:"Its standard input, empty unless given." alias:"input"`
+	PTY        bool   `json:"pty,omitempty" jsonschema:"Give it a terminal." alias:"tty"`
+	Persist    bool   `json:"persist,omitempty" jsonschema:"Start where the last such command of this session ended, with what it exported, and keep both for the next."`
+}
+
+func (in Input) timeout() time.Duration {
+	if in.Timeout <= 0 {
+		return defaultTimeout
+	}
+	return time.Duration(in.Timeout) * time.Second
+}
+
+// Output is the value of shell.
+type Output struct {
+	Stdout   string     `json:"stdout"`
+	Stderr   string     `json:"stderr"`
+	ExitCode int        `json:"exitCode" jsonschema:"Exit code; 128 and the number of the signal that ended it. -1 while it runs."`
+	Signal   string     `json:"signal,omitempty" jsonschema:"The signal that ended it."`
+	Duration int64      `json:"duration" jsonschema:"Milliseconds."`
+	TimedOut bool       `json:"timedOut"`
+	Usage    *ran.Usage `json:"usage,omitempty"`
+	Workdir  string     `json:"workdir,omitempty" jsonschema:"Where the next command with persist will start."`
+	Job      string     `json:"job,omitempty" jsonschema:"The background job, for shell_jobs."`
+	Cursor   int64      `json:"cursor,omitempty" jsonschema:"Where reading the job goes on."`
+
+	command string
+	display string
+	exit    *tongs.Exit
+	remarks []string
+}
+
+// Present tells how the command ended.
+func (o *Output) Present(r *tongs.Result) {
+	r.Title = ran.Short(o.command, titleRunes)
+	remarks := o.remarks
+	if o.exit != nil {
+		remarks = append([]string{ran.Ended(o.exit)}, remarks...)
+		r.SetMeta("exitCode", o.ExitCode)
+		if len(o.exit.Report) > 0 {
+			r.SetMeta("sandbox", o.exit.Report)
+		}
+	}
+	if o.Job != "" {
+		r.SetMeta("job", o.Job)
+	}
+	r.Content = ran.Text(o.Stdout, o.Stderr, remarks...)
+	if o.display != "" {
+		r.Display = ran.Text(o.display, "", remarks...)
+	}
+}
+
+func (s *Set) shellTool() (tongs.Tool, error) {
+	return tongs.New(tongs.Def[Input, Output]{
+		Spec: tongs.Spec{
+			Name: "shell", Title: "Run command", Aliases: []string{"bash", "execute_command"}, Toolset: Toolset, Complex: true,
+			Description: "Runs a bash command in a sandbox. Returns stdout, stderr and the exit code. " +
+				"Long output is cut in the middle and kept. No network unless approved.",
+			Needs: tongs.Execute, Optional: tongs.Read | tongs.Write | tongs.Network,
+			Hints: tongs.Hints{Destructive: true, OpenWorld: true},
+		},
+		Plan: s.plan, Run: s.run,
+	})
+}
+
+// posix reports whether the shell is not bash.
+func (s *Set) posix() bool { return path.Base(s.opt.Shell) != "bash" }
+
+// start is where a command starts, and with what.
+func (s *Set) start(ctx context.Context, files tongs.FileView, state tongs.StateView, dir tongs.Path, in Input) (place, error) {
+	at := place{files: files, dir: dir}
+	if in.Persist {
+		kept, err := loadSession(ctx, state)
+		if err != nil {
+			return at, err
+		}
+		at.vars = kept.Vars
+		if kept.Dir != nil && isDir(files, *kept.Dir) {
+			at.dir = *kept.Dir
+		}
+	}
+	if in.Workdir == "" {
+		return at, nil
+	}
+	p, err := files.Resolve(in.Workdir)
+	if err != nil {
+		return at, err
+	}
+	info, err := files.Stat(p)
+	if err != nil {
+		return at, err
+	}
+	if info.Type != tongs.FileDirectory {
+		return at, tongs.Errorf(tongs.CodeInvalidPath, "workdir %s is not a directory; name the directory to run the command in", p)
+	}
+	at.dir = p
+	return at, nil
+}
+
+func isDir(files tongs.FileView, p tongs.Path) bool {
+	info, err := files.Stat(p)
+	return err == nil && info.Type == tongs.FileDirectory
+}
+
+// analyse returns what the command would do there.
+func (s *Set) analyse(at place, callDir tongs.Path, in Input) (*command.Analysis, error) {
+	opt := command.Options{POSIX: s.posix()}
+	a, err := command.Analyse(in.Command, s.world(at), opt)
+	if err != nil {
+		return nil, err
+	}
+	if in.Stdin != "" && len(a.Commands) == 1 {
+		// Only where nothing else can have read a part of it is the input what a shell would take for commands.
+		opt.Input = &in.Stdin
+		if a, err = command.Analyse(in.Command, s.world(at), opt); err != nil {
+			return nil, err
+		}
+	}
+	if at.dir != callDir {
+		a.Effects = append(a.Effects, tongs.Effect{Kind: tongs.EffectRead, Path: at.dir, Why: "works in this directory"})
+	}
+	return a, nil
+}
+
+func (s *Set) plan(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, error) {
+	if err := s.possible(in); err != nil {
+		return nil, err
+	}
+	at, err := s.start(ctx, v.Files, v.State, v.Dir, in)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.analyse(at, v.Dir, in)
+	if err != nil {
+		return nil, err
+	}
+	plan := &tongs.Plan{
+		Effects: a.Effects, Message: "Run: " + ran.Short(in.Command, titleRunes), Kind: tongs.KindExecute,
+		Preview: func(context.Context) (string, error) { return preview(in, at.dir, a), nil },
+	}
+	if a.ReadOnly && s.opt.FreeReads {
+		free := tongs.PreApproved
+		plan.Default = &free
+	}
+	return plan, nil
+}
+
+// possible refuses what cannot be done together, and jobs where there can be none.
+func (s *Set) possible(in Input) error {
+	switch {
+	case in.Background && !s.opt.Background:
+		return tongs.Errorf(tongs.CodeInvalidArgs, "background jobs need a program that lives on after the call, such as "+
+			"'tongs mcp'; here the command can only be run to its end: leave out background")
+	case in.PTY && in.Persist:
+		return tongs.Errorf(tongs.CodeInvalidArgs, "pty and persist cannot be used together; leave one of them out")
+	case in.PTY && in.Stdin != "" && !strings.HasSuffix(in.Stdin, "\n"):
+		return tongs.Errorf(tongs.CodeInvalidArgs, "stdin does not end with a newline, so that a terminal would never pass it on; add one")
+	}
+	return nil
+}
+
+func (s *Set) run(ctx context.Context, env *tongs.Env, in Input) (Output, error) {
+	if err := s.possible(in); err != nil {
+		return Output{}, err
+	}
+	at, err := s.start(ctx, env.Files, env.State, env.Dir, in)
+	if err != nil {
+		return Output{}, err
+	}
+	a, err := s.analyse(at, env.Dir, in)
+	if err != nil {
+		return Output{}, err
+	}
+	cmd := &tongs.Command{
+		Argv: []string{s.opt.Shell, "-c", in.Command}, Dir: at.dir, Env: environ(at.vars), TTY: in.PTY,
+		ReadOnly: a.ReadOnly, Effects: a.Effects,
+	}
+	if in.Stdin != "" {
+		cmd.Stdin = strings.NewReader(in.Stdin)
+	}
+	if in.Background {
+		return s.startJob(ctx, env, in, cmd, a)
+	}
+	cmd.Timeout = in.timeout()
+	return s.foreground(ctx, env, in, at, cmd)
+}
+
+// foreground runs the command to its end.
+func (s *Set) foreground(ctx context.Context, env *tongs.Env, in Input, at place, cmd *tongs.Command) (Output, error) {
+	var screen ran.Screen
+	stdout, stderr := env.Output("stdout"), env.Output("stderr")
+	cmd.Stdout, cmd.Stderr = screen.Tee(stdout), screen.Tee(stderr)
+	var keep *keeper
+	if in.Persist {
+		keep = newKeeper(cmd.Stdout, s.posix())
+		cmd.Stdout, cmd.Argv[2] = keep, keep.wrap(in.Command)
+	}
+	exit, err := env.Commands.Run(ctx, cmd)
+	if need, ok := errors.AsType[*tongs.Need](err); ok {
+		return Output{}, need
+	}
+	if exit == nil {
+		return Output{}, err
+	}
+	out := Output{
+		Stdout: stdout.Excerpt(), Stderr: stderr.Excerpt(), ExitCode: exit.Code, Signal: exit.Signal,
+		Duration: exit.Duration.Milliseconds(), TimedOut: exit.TimedOut,
+		command: in.Command, display: screen.Text(), exit: exit,
+	}
+	out.remarks, out.Usage = ran.Read(exit)
+	if keep != nil {
+		if err := s.keep(ctx, env, at, keep, &out); err != nil {
+			return out, err
+		}
+	}
+	switch {
+	case exit.TimedOut:
+		return out, tongs.Errorf(tongs.CodeTimeout, "the command was killed after %s; its output until then is kept%s",
+			cmd.Timeout, s.longer(in))
+	case ctx.Err() != nil:
+		return out, stopped(ctx)
+	}
+	return out, err
+}
+
+// longer says what to do about a command that takes long.
+func (s *Set) longer(in Input) string {
+	switch {
+	case s.opt.Background:
+		return "; give it a longer timeout (600 at most), or run it with background"
+	case in.timeout() < 600*time.Second:
+		return "; give it a longer timeout (600 at most)"
+	}
+	return ""
+}
+
+// stopped says how a call ended that somebody ended.
+func stopped(ctx context.Context) error {
+	if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) {
+		return tongs.Errorf(tongs.CodeTimeout, "the time of the call was over, and the command was killed; its output until then is kept")
+	}
+	return tongs.Errorf(tongs.CodeCancelled, "the call was cancelled, and the command was killed; its output until then is kept")
+}
+
+// startJob starts the command as a job and waits a moment for what it has to say.
+func (s *Set) startJob(ctx context.Context, env *tongs.Env, in Input, cmd *tongs.Command, a *command.Analysis) (Output, error) {
+	j, err := s.jobs.start(ctx, env, in, cmd, a)
+	if err != nil {
+		return Output{}, err
+	}
+	settled, cancel := context.WithTimeout(ctx, s.opt.Settle)
+	defer cancel()
+	j.wait(settled)
+	got := j.read(0)
+	stdout := env.Output("stdout")
+	if _, err := io.WriteString(stdout, string(got.data)); err != nil {
+		return Output{}, err
+	}
+	out := Output{
+		Stdout: stdout.Excerpt(), ExitCode: -1, Duration: time.Since(j.started).Milliseconds(), Job: j.id, Cursor: got.next,
+		command: in.Command, remarks: []string{"running as the job " + j.id + "; shell_jobs looks after it"},
+	}
+	if exit, ok := j.ended(); ok {
+		out.ExitCode, out.Signal, out.Duration, out.exit = exit.Code, exit.Signal, exit.Duration.Milliseconds(), exit
+		out.remarks, out.Usage = ran.Read(exit)
+		out.remarks = append([]string{"the job " + j.id + " has ended already"}, out.remarks...)
+	}
+	return out, nil
+}
