@@ -8,6 +8,8 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/workspace"
 )
 
 // view is what the tool sees while it plans.
@@ -61,7 +63,10 @@ type grant struct {
 	extending sync.Mutex
 }
 
-var _ tongs.Grant = (*grant)(nil)
+var (
+	_ tongs.Grant     = (*grant)(nil)
+	_ workspace.Ruler = (*grant)(nil)
+)
 
 func (g *grant) Call() *tongs.Call { return g.walk.toolCall() }
 
@@ -72,6 +77,11 @@ func (g *grant) Effects() []tongs.Effect {
 		return nil
 	}
 	return slices.Clip(g.effects)
+}
+
+// Ruled implements workspace.Ruler.
+func (g *grant) Ruled(kind tongs.EffectKind, p tongs.Path) bool {
+	return policy.Ruled(g.walk.input(), tongs.Effect{Kind: kind, Path: p})
 }
 
 func (g *grant) Sent(what string) {

@@ -304,16 +304,23 @@ func (w *walk) judge(ctx context.Context, effects []tongs.Effect) error {
 	if err != nil {
 		return fmt.Errorf("remembered approvals could not be read: %w", err)
 	}
+	in := w.input()
+	in.Effects, in.Grants, in.Key = effects, grants, key
+	in.Default, in.Say, in.Unplanned = w.plan.Default, w.plan.Say, w.unplanned
+	in.Reviewed = w.engine.opt.Reviewed(w.spec.Source)
+	w.verdict = policy.Decide(in)
+	return nil
+}
+
+// input is what rules are held against.
+func (w *walk) input() policy.Input {
 	chain := [][]tongs.Rule{w.engine.opt.Rules()}
 	for _, scope := range w.caller.scopes {
 		chain = append(chain, scope.Rules)
 	}
-	w.verdict = policy.Decide(policy.Input{
-		Spec: w.spec, Names: w.names, Via: w.via, Shadowed: w.entry.Shadowed, Effects: effects,
-		Default: w.plan.Default, Say: w.plan.Say, Mode: w.engine.opt.Mode, Chain: chain, Grants: grants, Key: key,
-		Unplanned: w.unplanned, Reviewed: w.engine.opt.Reviewed(w.spec.Source),
-	})
-	return nil
+	return policy.Input{
+		Spec: w.spec, Names: w.names, Via: w.via, Shadowed: w.entry.Shadowed, Mode: w.engine.opt.Mode, Chain: chain,
+	}
 }
 
 // refuse records the decision before the refusal is returned.

@@ -11,15 +11,26 @@ import (
 
 // Files returns what a running call may do with files: what grant's effects say, looked up at each operation. Reading
 // needs a read effect on the path or a directory above it, or any effect on the very path; a secret needs one on the
-// very path. Writing and deleting need their effect with the version of what is there now, or what this Files itself
-// left there. Anything else is a *tongs.Need. Once grant has no effects, everything fails, open files too.
+// very path, and so does what a rule names, where the grant is a Ruler. Writing and deleting need their effect with the
+// version of what is there now, or what this Files itself left there. Anything else is a *tongs.Need. Once grant has no
+// effects, everything fails, open files too.
 func (w *Workspace) Files(dir tongs.Path, grant tongs.Grant) tongs.Files {
-	return &files{view: view{w: w, dir: dir}, grant: grant, made: map[tongs.Path]tongs.Version{}}
+	f := &files{view: view{w: w, dir: dir}, grant: grant, made: map[tongs.Path]tongs.Version{}}
+	f.ruler, _ = grant.(Ruler)
+	return f
+}
+
+// Ruler may be implemented by the grant of a call that rules apply to.
+type Ruler interface {
+	// Ruled reports whether a rule asks for or blocks the effect on exactly this path, so that one on a directory above
+	// it, or one that is unknown, does not cover it.
+	Ruled(kind tongs.EffectKind, p tongs.Path) bool
 }
 
 type files struct {
 	view
 	grant tongs.Grant
+	ruler Ruler // may be nil
 	mu    sync.Mutex
 	// made holds the versions that this call's own changes left.
 	made map[tongs.Path]tongs.Version
@@ -115,11 +126,15 @@ func (f *files) mayRead(p tongs.Path) error {
 		case !e.Kind.OnPath():
 		case !e.Unknown && e.Path == p && (e.MustAsk || !secret):
 			return nil
-		case e.Kind == tongs.EffectRead && !secret && (e.Unknown || e.Path.Contains(p)):
+		case e.Kind == tongs.EffectRead && !secret && (e.Unknown || e.Path.Contains(p)) && !f.ruled(e.Kind, p):
 			return nil
 		}
 	}
 	return f.need("nobody decided that it may be read", tongs.Effect{Kind: tongs.EffectRead, Path: p})
+}
+
+func (f *files) ruled(kind tongs.EffectKind, p tongs.Path) bool {
+	return f.ruler != nil && f.ruler.Ruled(kind, p)
 }
 
 // need asks for effects, complete as Check makes them.
@@ -150,7 +165,7 @@ func (f *files) decided(kind tongs.EffectKind, p tongs.Path) (tongs.Effect, erro
 			}
 			return e, nil
 		case protected:
-		case e.Unknown, kind == tongs.EffectDelete && e.Path.Contains(p):
+		case (e.Unknown || kind == tongs.EffectDelete && e.Path.Contains(p)) && !f.ruled(kind, p):
 			wider = &e
 		}
 	}

@@ -42,6 +42,11 @@ func (f *files) Remove(ctx context.Context, p tongs.Path, recursive bool) ([]ton
 	if err := f.mayLose(h, name, p, e, st, recursive); err != nil {
 		return nil, err
 	}
+	if recursive {
+		if err := f.mayTouch(ctx, p, st, touch{tongs.EffectDelete, p}); err != nil {
+			return nil, err
+		}
+	}
 	t := removal{ctx: ctx, dev: st.dev, recursive: recursive}
 	err = t.remove(h, name, p)
 	if t.changed {

@@ -127,6 +127,11 @@ func (m *move) admitBoth() (err error) {
 	if err := m.mayLose(m.src, m.srcName, m.from, gone, m.srcStat, true); err != nil {
 		return err
 	}
+	// What can be read by its new name is read by its old one.
+	err = m.mayTouch(m.ctx, m.from, m.srcStat, touch{tongs.EffectDelete, m.from}, touch{tongs.EffectRead, m.from}, touch{tongs.EffectWrite, m.to})
+	if err != nil {
+		return err
+	}
 	if m.before, err = m.w.stateIn(m.src, m.srcName, ""); err != nil {
 		return fail("look at", m.from, err)
 	}

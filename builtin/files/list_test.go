@@ -302,8 +302,8 @@ func TestDecisions(t *testing.T) {
 		{"write_file", args{"path": "f", "content": ""}, tongs.Ask, "write f"},
 		{"edit", args{"path": "f", "oldString": "x", "newString": "z"}, tongs.Ask, "read f, write f"},
 		{"delete_file", args{"path": "f"}, tongs.Ask, "delete f"},
-		{"move_file", args{"from": "f", "to": "new"}, tongs.PreApproved, "delete f, write new"},
-		{"move_file", args{"from": "f", "to": "g", "overwrite": true}, tongs.Ask, "delete f, write g"},
+		{"move_file", args{"from": "f", "to": "new"}, tongs.PreApproved, "delete f, write new, read f"},
+		{"move_file", args{"from": "f", "to": "g", "overwrite": true}, tongs.Ask, "delete f, write g, read f"},
 	}
 	for _, tt := range tests {
 		e := b.explain(tt.tool, tt.args)

@@ -38,8 +38,8 @@ func (t *tools) moveTool() (tongs.Tool, error) {
 		Spec: tongs.Spec{
 			Name: "move_file", Title: "Move file", Toolset: Toolset,
 			Description: "Move or rename a file, link or directory. Replaces a file only with overwrite.",
-			Needs:       tongs.Write,
-			Hints:       tongs.Hints{Destructive: true},
+			Needs:       tongs.Write, Optional: tongs.Read,
+			Hints: tongs.Hints{Destructive: true},
 		},
 		Plan: planMove,
 		Run:  runMove,
@@ -126,6 +126,9 @@ func planMove(_ context.Context, v *tongs.View, in MoveInput) (*tongs.Plan, erro
 		},
 		Default: decision(tongs.PreApproved), Kind: tongs.KindWrite,
 		Message: fmt.Sprintf("Move %s to %s", showPath(from), showPath(to)),
+	}
+	if v.Granted.Has(tongs.Read) { // what can be read by its new name is read by its old one
+		plan.Effects = append(plan.Effects, tongs.Effect{Kind: tongs.EffectRead, Path: from})
 	}
 	if m.toVersion != tongs.Absent {
 		plan.Default, plan.Kind = decision(tongs.Ask), tongs.KindDestructive
