@@ -99,21 +99,25 @@ func source(words []arg) string {
 // field is a word while it is put together.
 type field struct {
 	text strings.Builder
-	// globAt and opaqueAt are where the text stops being literal, -1 where it does not.
-	globAt, opaqueAt int
-	many, started    bool
+	// globAt, bracketAt and opaqueAt are where the text stops being literal, -1 where it does not; a bracket does only
+	// where it is closed.
+	globAt, bracketAt, opaqueAt int
+	many, started               bool
 	// piece is what is known of a part that is not literal, where it is the first.
 	piece *arg
 }
 
-func newField() *field { return &field{globAt: -1, opaqueAt: -1} }
+func newField() *field { return &field{globAt: -1, bracketAt: -1, opaqueAt: -1} }
 
 // literal adds text; wildcards in it count unless it is quoted.
 func (f *field) literal(s string, quoted bool) {
 	f.started = f.started || quoted || s != ""
-	if !quoted && f.globAt < 0 {
-		if i := strings.IndexAny(s, "*?["); i >= 0 {
+	if !quoted {
+		if i := strings.IndexAny(s, "*?"); i >= 0 && f.globAt < 0 {
 			f.globAt = f.text.Len() + i
+		}
+		if i := strings.IndexByte(s, '['); i >= 0 && f.bracketAt < 0 {
+			f.bracketAt = f.text.Len() + i
 		}
 	}
 	f.text.WriteString(s)
@@ -138,6 +142,10 @@ func (f *field) opaque(piece arg, split bool) {
 // finish returns the word.
 func (f *field) finish(src string) arg {
 	text := f.text.String()
+	if f.bracketAt >= 0 && (f.globAt < 0 || f.bracketAt < f.globAt) &&
+		(f.opaqueAt >= 0 || strings.IndexByte(text[f.bracketAt:], ']') >= 0) {
+		f.globAt = f.bracketAt
+	}
 	switch {
 	case f.opaqueAt < 0 && f.globAt < 0:
 		return arg{text: text, src: src}

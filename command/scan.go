@@ -35,7 +35,7 @@ func (s *scanner) visit(n syntax.Node) bool {
 		return false // another shell, whose changes stay in it
 	case *syntax.Assign:
 		if n.Name != nil {
-			s.name(n.Name.Value, false)
+			s.name(n.Name.Value, calculated(n))
 		}
 	case *syntax.ForClause:
 		if it, ok := n.Loop.(*syntax.WordIter); ok {
@@ -109,4 +109,13 @@ func (s *scanner) call(n *syntax.CallExpr) {
 	if s.st.funcs[name] != nil || s.st.aliases != nil {
 		s.all, s.moves = true, true
 	}
+}
+
+// calculated reports whether an assignment gives the result of arithmetic.
+func calculated(as *syntax.Assign) bool {
+	if as.Append || as.Index != nil || as.Value == nil || len(as.Value.Parts) != 1 {
+		return false
+	}
+	_, ok := as.Value.Parts[0].(*syntax.ArithmExp)
+	return ok
 }
