@@ -34,7 +34,7 @@ func compile(line string, fold bool) (p pattern, ok bool) {
 	p.deep = strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
 	// "**/name" is the same as "name", whatever wildcards are in the name.
-	if name := afterStars(line); p.deep && name != "" && !strings.Contains(name, "/") {
+	if name := afterStars(line); name != line && name != "" && !strings.Contains(name, "/") {
 		line, p.deep = name, false
 	}
 	if line == "" {

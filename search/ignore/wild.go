@@ -37,7 +37,7 @@ func parseWild(s string, deep, fold bool) (w wild, ok bool) {
 			if i++; i == len(s) {
 				return w, false
 			}
-			t.c = s[i]
+			t.c = s[i] // not folded: to git, an escaped capital matches nothing where case is ignored
 			i++
 		case '?':
 			t.op = opAny
@@ -50,10 +50,10 @@ func parseWild(s string, deep, fold bool) (w wild, ok bool) {
 				return w, false
 			}
 		default:
+			if fold {
+				t.c = lowerByte(t.c)
+			}
 			i++
-		}
-		if fold && t.op == opByte {
-			t.c = lowerByte(t.c)
 		}
 		w.tokens = append(w.tokens, t)
 		switch t.op {
