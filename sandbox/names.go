@@ -28,8 +28,8 @@ type scanned struct {
 	had   map[string]bool
 }
 
-// scanNames looks for names in trees, at any depth.
-func scanNames(roots, protect, hide []string) scanned {
+// scanNames looks for names in trees, at any depth, and passes over exempt paths.
+func scanNames(roots, protect, hide, exempt []string) scanned {
 	s := scanned{roots: roots, began: time.Now(), had: map[string]bool{}}
 	if len(protect) == 0 && len(hide) == 0 {
 		return s
@@ -39,6 +39,9 @@ func scanNames(roots, protect, hide []string) scanned {
 	for _, root := range roots {
 		s.names.walk(root, &left, nil, func(p string, hide bool) {
 			s.had[p] = true
+			if slices.Contains(exempt, p) {
+				return
+			}
 			if hide {
 				s.hidden = append(s.hidden, p)
 			} else {

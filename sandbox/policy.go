@@ -17,9 +17,12 @@ type Policy struct {
 	// Protected are paths inside writable trees that cannot be changed, and whose parents cannot be moved away. Absent
 	// ones cannot be kept absent, so that they are reported as planted when they are there after the run.
 	Protected []string
-	// ProtectedNames and HiddenNames are names that are protected or hidden wherever they are in a writable tree, at
+	// ProtectedNames and HiddenNames are names that are protected or hidden wherever they are in a writable or ReadOnly
+	// tree, except at the paths of Exempt, at
 	// any depth: one or more names separated by slashes, in which * stands for any part of a name.
 	ProtectedNames, HiddenNames []string
+	// Exempt are paths that these names do not hold for, because they were approved.
+	Exempt []string
 	// Files are read-only files that exist in the sandbox only, by path.
 	Files map[string]string
 

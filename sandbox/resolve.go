@@ -111,7 +111,7 @@ func resolvePolicy(pol *Policy) (*resolved, error) {
 	if real != "/" && !inside("/tmp", real) && r.treeOf(real) == nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidPath, "the working directory %q is in none of the policy's trees", dir)
 	}
-	r.scan = scanNames(r.writable(), pol.ProtectedNames, pol.HiddenNames)
+	r.scan = scanNames(r.named(pol.ReadOnly), pol.ProtectedNames, pol.HiddenNames, realPaths(pol.Exempt))
 	for _, p := range append(slices.Clone(pol.Hidden), r.scan.hidden...) {
 		if real, _, err := resolve(p); err == nil && r.treeOf(real) != nil {
 			r.hidden = append(r.hidden, real)
@@ -124,6 +124,27 @@ func resolvePolicy(pol *Policy) (*resolved, error) {
 	}
 	r.hidden, r.protected, r.absent = unique(r.hidden), unique(r.protected), unique(r.absent)
 	return r, nil
+}
+
+// named are the trees in which names are looked for: those that can be written to, and those that were kept from it.
+func (r *resolved) named(readOnly []string) []string {
+	roots := r.writable()
+	for _, p := range realPaths(readOnly) {
+		if !slices.ContainsFunc(roots, func(root string) bool { return inside(root, p) }) {
+			roots = append(roots, p)
+		}
+	}
+	return roots
+}
+
+// realPaths are the paths without links in them; what does not exist is left out.
+func realPaths(paths []string) (real []string) {
+	for _, p := range paths {
+		if to, _, err := resolve(p); err == nil {
+			real = append(real, to)
+		}
+	}
+	return real
 }
 
 func unique(list []string) []string {

@@ -1,0 +1,138 @@
+// Package confine turns what was decided for a call into a sandbox: the roots as they may be used, the protected names
+// among them, and the hosts that were decided, each reached through the network guard. A program that failed because
+// the sandbox stopped it becomes a *tongs.Need with the narrowest effects that would have let it through.
+package confine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace"
+)
+
+// Options are what commands run with.
+type Options struct {
+	Runner    *sandbox.Runner
+	Workspace *workspace.Workspace
+	// Guard makes the connections of programs; nil is a plain one.
+	Guard *netguard.Guard
+	// Private reports whether special addresses may be reached under this name, because a rule or a person meant this
+	// very host. Nil means that they never may.
+	Private func(host string) bool
+	// Cache is the directory where build caches of this workspace are kept; empty gives programs none.
+	Cache string
+	// Scratch is the directory of the spill: a scratch directory is made in the part of the call. Empty refuses them.
+	Scratch string
+	// Limits bound each program; zero fields are the sandbox's defaults.
+	Limits sandbox.Limits
+}
+
+// Confiner runs commands for calls. It is safe for concurrent use.
+type Confiner struct{ opt Options }
+
+// New returns a Confiner.
+func New(opt Options) *Confiner {
+	if opt.Guard == nil {
+		opt.Guard = &netguard.Guard{}
+	}
+	if opt.Private == nil {
+		opt.Private = func(string) bool { return false }
+	}
+	return &Confiner{opt: opt}
+}
+
+// Commands is what engine.Options.Commands wants.
+func (c *Confiner) Commands(g tongs.Grant) tongs.Commands { return &commands{Confiner: c, grant: g} }
+
+// Full reports whether this machine enforces all that the sandbox can.
+func (c *Confiner) Full(ctx context.Context) bool {
+	for _, tier := range c.opt.Runner.Probe(ctx).Tiers {
+		if tier.OK && tier.Tier == sandbox.TierA {
+			return true
+		}
+	}
+	return false
+}
+
+// policy is what the program of a call may do.
+func (c *Confiner) policy(cmd *tongs.Command, effects []tongs.Effect, scratch string) sandbox.Policy {
+	p := sandbox.Default(c.opt.Workspace.Dir(), sandbox.PresetOptions{Cache: c.opt.Cache})
+	c.roots(&p, cmd.ReadOnly)
+	c.names(&p, effects)
+	p.Dir = c.opt.Workspace.Host(cmd.Dir)
+	if scratch != "" {
+		p.Writable = append(p.Writable, scratch)
+		p.Dir = scratch
+		p.Env = append(p.Env, "WORKSPACE="+c.opt.Workspace.Dir())
+	}
+	p.Env = append(p.Env, cmd.Env...)
+	p.Limits = c.opt.Limits
+	if cmd.Timeout > 0 {
+		p.Limits.Wall = cmd.Timeout
+	}
+	if cmd.Full {
+		p.Require = sandbox.Properties()
+	}
+	return p
+}
+
+// roots gives the program the roots: writable ones as such, unless it may not write at all.
+func (c *Confiner) roots(p *sandbox.Policy, readOnly bool) {
+	for _, root := range c.opt.Workspace.Roots() {
+		p.Writable = slices.DeleteFunc(p.Writable, func(dir string) bool { return dir == root.Dir })
+		if root.Writable && !readOnly {
+			p.Writable = append(p.Writable, root.Dir)
+		} else {
+			p.ReadOnly = append(p.ReadOnly, root.Dir)
+		}
+	}
+}
+
+// names protects and hides the names of the one list, except what was approved for this call by name.
+func (c *Confiner) names(p *sandbox.Policy, effects []tongs.Effect) {
+	for _, name := range workspace.ProtectedNames() {
+		if name.Secret {
+			p.HiddenNames = append(p.HiddenNames, name.Pattern)
+		} else {
+			p.ProtectedNames = append(p.ProtectedNames, name.Pattern)
+		}
+	}
+	for _, e := range effects {
+		if !e.Kind.OnPath() || !e.MustAsk || e.Unknown {
+			continue
+		}
+		p.Exempt = append(p.Exempt, c.opt.Workspace.Host(e.Path))
+	}
+}
+
+// scratchDir makes the directory that a program runs in and leaves its files in.
+func (c *Confiner) scratchDir(call *tongs.Call) (string, error) {
+	if c.opt.Scratch == "" {
+		return "", tongs.Errorf(tongs.CodeConfigError, "there is no place for scratch directories in this program")
+	}
+	parent := filepath.Join(c.opt.Scratch, call.ID)
+	if filepath.Dir(parent) != filepath.Clean(c.opt.Scratch) {
+		return "", tongs.Errorf(tongs.CodeInvalidArgs, "call ID %q cannot name a directory", call.ID)
+	}
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(parent, "files-")
+}
+
+// hosts are the targets that were decided.
+func hosts(effects []tongs.Effect) map[string]bool {
+	set := map[string]bool{}
+	for _, e := range effects {
+		if e.Kind == tongs.EffectNetwork && !e.Unknown {
+			set[strings.ToLower(e.Host)] = true
+		}
+	}
+	return set
+}

@@ -1,0 +1,205 @@
+package confine_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
+
+type runIn struct {
+	Script   string `json:"script" jsonschema:"what to run"`
+	ReadOnly bool   `json:"readOnly,omitempty" jsonschema:"keep it from writing"`
+	Scratch  bool   `json:"scratch,omitempty" jsonschema:"run it elsewhere"`
+}
+
+type runOut struct {
+	Out   string   `json:"out"`
+	Code  int      `json:"code"`
+	Files []string `json:"files"`
+}
+
+// bench is an engine with one tool that runs a script, in the real sandbox.
+type bench struct {
+	*engine.Engine
+	dir   string
+	asked []approval.Question
+	say   bool
+}
+
+func setup(t *testing.T, opt confine.Options) *bench {
+	t.Helper()
+	b := &bench{dir: t.TempDir(), say: true}
+	ws, err := workspace.Open(workspace.Options{Dir: b.dir, LockDir: filepath.Join(t.TempDir(), "locks")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.dir = ws.Dir()
+	runner, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { runner.Close() })
+	opt.Runner, opt.Workspace, opt.Scratch = runner, ws, t.TempDir()
+	tool, err := tongs.New(tongs.Def[runIn, runOut]{
+		Spec: tongs.Spec{
+			Name: "run", Description: "Runs a script.", Needs: tongs.Execute, Optional: tongs.Read | tongs.Write | tongs.Network, Default: tongs.PreApproved,
+		},
+		Plan: func(_ context.Context, _ *tongs.View, in runIn) (*tongs.Plan, error) {
+			return &tongs.Plan{Effects: []tongs.Effect{{Kind: tongs.EffectExecute, Argv: []string{"sh", "-c", in.Script}}}}, nil
+		},
+		Run: func(ctx context.Context, env *tongs.Env, in runIn) (runOut, error) {
+			var out bytes.Buffer
+			exit, err := env.Commands.Run(ctx, &tongs.Command{
+				Argv: []string{"sh", "-c", in.Script}, Dir: env.Dir, Stdout: &out, Stderr: &out, ReadOnly: in.ReadOnly, Scratch: in.Scratch,
+			})
+			if err != nil {
+				return runOut{}, err
+			}
+			res := runOut{Out: out.String(), Code: exit.Code}
+			for _, f := range exit.Files {
+				res.Files = append(res.Files, f.Name+" "+f.Path)
+			}
+			return res, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := registry.New(tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	person := approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		b.asked = append(b.asked, q)
+		return approval.Answer{Approved: b.say}, nil
+	})
+	b.Engine, err = engine.New(engine.Options{
+		Registry: tools, Workspace: ws, Commands: confine.New(opt).Commands,
+		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}},
+		Rules: func() []tongs.Rule {
+			return []tongs.Rule{{Effects: tongs.Kinds(tongs.EffectNetwork), Decision: tongs.Ask, Layer: tongs.LayerUser}}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) run(t *testing.T, args string) (runOut, *tongs.Result) {
+	t.Helper()
+	res := b.Call(t.Context(), &tongs.Call{Tool: "run", Args: []byte(args)})
+	if res.Error != nil {
+		return runOut{}, res
+	}
+	out, err := tongs.ValueOf[runOut](res)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, res
+}
+
+func (b *bench) write(t *testing.T, name, content string) {
+	t.Helper()
+	path := filepath.Join(b.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestProgramsSeeTheWorkspaceAndNoMore(t *testing.T) {
+	b := setup(t, confine.Options{})
+	b.write(t, "a.txt", "content\n")
+	b.write(t, ".env", "SECRET=1\n")
+	b.write(t, ".git/hooks/pre-commit", "as it was\n")
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte("private"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, res := b.run(t, `{"script":"cat a.txt; echo made > b.txt; cat b.txt"}`)
+	if out.Out != "content\nmade\n" || out.Code != 0 {
+		t.Errorf("%+v: %s", out, res.Content)
+	}
+	for _, script := range []string{"cat .env", "cat " + outside, "echo evil > .git/hooks/pre-commit", "echo x > /etc/evil"} {
+		out, res := b.run(t, `{"script":"`+script+` 2>/dev/null && echo GOT-THROUGH; true"}`)
+		if res.Error != nil || strings.Contains(out.Out, "GOT-THROUGH") || strings.Contains(out.Out, "SECRET") {
+			t.Errorf("%s: %+v %s", script, out, res.Content)
+		}
+	}
+	if data, _ := os.ReadFile(filepath.Join(b.dir, ".git/hooks/pre-commit")); string(data) != "as it was\n" {
+		t.Errorf("the hook is %q", data)
+	}
+}
+
+func TestReadOnlyCommandsCannotWrite(t *testing.T) {
+	b := setup(t, confine.Options{})
+	b.write(t, "a.txt", "content\n")
+	b.write(t, ".env", "SECRET=1\n")
+	out, _ := b.run(t, `{"script":"cat a.txt; cat .env; (echo x > b.txt) 2>/dev/null && echo WROTE; true","readOnly":true}`)
+	if !strings.HasPrefix(out.Out, "content\n") || strings.Contains(out.Out, "WROTE") || strings.Contains(out.Out, "SECRET") {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestScratchDirectoryIsKeptBesideTheOutput(t *testing.T) {
+	b := setup(t, confine.Options{})
+	b.write(t, "a.txt", "content\n")
+	out, res := b.run(t, `{"script":"cat $WORKSPACE/a.txt; echo made > b.txt; ln -s /etc/passwd link; (echo x > $WORKSPACE/c) 2>/dev/null || echo no","readOnly":true,"scratch":true}`)
+	if out.Out != "content\nno\n" || len(out.Files) != 1 || !strings.HasPrefix(out.Files[0], "b.txt /spill/") {
+		t.Errorf("%+v: %s", out, res.Content)
+	}
+}
+
+// A host that nobody decided is refused exactly, asked for by name, and reached on the second run.
+func TestDeniedHostBecomesANeed(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "from the server") }))
+	defer server.Close()
+	guard := &netguard.Guard{
+		Resolve: func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+		},
+		Dial: func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", server.Listener.Addr().String())
+		},
+	}
+	const host = "files.test"
+	b := setup(t, confine.Options{Guard: guard, Private: func(name string) bool { return name == host }})
+	fetch := `{"script":"python3 -c 'import urllib.request as u; print(u.urlopen(\"http://` + host + `/\").read().decode())'","readOnly":true}`
+	b.say = false
+	if _, res := b.run(t, fetch); res.Error == nil || res.Error.Code != tongs.CodeDenied || len(b.asked) != 1 {
+		t.Fatalf("asked %d times: %s", len(b.asked), res.Content)
+	}
+	if q := b.asked[0]; !strings.Contains(strings.Join(q.Notes, " "), host) {
+		t.Errorf("the question does not name the host: %+v", q)
+	}
+	b.say = true
+	out, res := b.run(t, fetch)
+	if !strings.Contains(out.Out, "from the server") {
+		t.Errorf("%+v: %s", out, res.Content)
+	}
+}
