@@ -83,9 +83,17 @@ func (a *analyser) scratch(spelling string) bool {
 	if strings.Contains(spelling, "..") {
 		return false
 	}
-	return slices.ContainsFunc(a.w.Scratch, func(dir string) bool {
+	if !slices.ContainsFunc(a.w.Scratch, func(dir string) bool {
 		return dir != "" && (clean == dir || strings.HasPrefix(clean, dir+"/"))
-	})
+	}) {
+		return false
+	}
+	// A root that lies in such a directory is no less a root.
+	if a.w.Resolve == nil {
+		return true
+	}
+	_, err := a.w.Resolve(spelling)
+	return err != nil
 }
 
 // device reports whether a path is a device that is no file: what is read from or written to it is kept nowhere.
