@@ -86,13 +86,17 @@ func isObject(raw json.RawMessage) bool {
 	return json.Valid(raw) && bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{"))
 }
 
+// skew is by how much clocks may differ that answer and redeem.
+const skew = time.Minute
+
 // Redeemable reports whether the identical call may take the question's answer: with the question's ID as its ticket,
 // or, where ticket is empty, because the answer came less than late ago.
 func Redeemable(q *Question, digest, ticket string, late time.Duration, now time.Time) bool {
 	if q.Answer == nil || !q.Redeemed.IsZero() || q.Digest != digest {
 		return false
 	}
-	inTime := now.Before(q.Answer.At.Add(late))
+	// An answer from the future means that the clock was set back: how old it is cannot be told.
+	inTime := !now.Before(q.Answer.At.Add(-skew)) && now.Before(q.Answer.At.Add(late))
 	if ticket == "" {
 		return inTime
 	}
@@ -124,18 +128,28 @@ const maxPreview = 2 << 10
 func (s Scrubber) Scrub(q Question) Question {
 	q.Args = s.secrets.Bounded(q.Args)
 	q.Preview = s.text(q.Preview)
-	q.Message, q.Reason = s.text(q.Message), s.text(q.Reason)
+	q.Message, q.Reason, q.Why = s.text(q.Message), s.text(q.Reason), s.text(q.Why)
+	q.Notes, q.Remember = s.texts(q.Notes), s.texts(q.Remember)
 	q.Effects = slices.Clone(q.Effects)
 	for i := range q.Effects {
-		q.Effects[i].Argv = s.secrets.Argv(q.Effects[i].Argv)
-		q.Effects[i].Why = s.text(q.Effects[i].Why)
+		e := &q.Effects[i]
+		e.Argv, e.Why = s.secrets.Argv(e.Argv), s.text(e.Why)
+		e.Path.Rel, e.Host = s.text(e.Path.Rel), s.text(e.Host)
 	}
 	if q.Answer != nil {
 		a := *q.Answer
-		a.Args, a.Reason = s.secrets.Bounded(a.Args), s.text(a.Reason)
+		a.Args, a.Reason, a.Remember = s.secrets.Bounded(a.Args), s.text(a.Reason), s.texts(a.Remember)
 		q.Answer = &a
 	}
 	return q
+}
+
+func (s Scrubber) texts(list []string) []string {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i] = s.text(out[i])
+	}
+	return out
 }
 
 func (s Scrubber) text(text string) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
@@ -165,5 +166,27 @@ func BenchmarkDigest(b *testing.B) {
 	s := subject()
 	for b.Loop() {
 		approval.Digest(s)
+	}
+}
+
+func TestRedeemableWhenTheClockJumps(t *testing.T) {
+	at := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	q := &approval.Question{ID: "q_1234", Digest: "d", Expires: at.Add(time.Hour), Answer: &approval.Answer{Approved: true, At: at}}
+	for name, test := range map[string]struct {
+		now    time.Time
+		ticket string
+		want   bool
+	}{
+		"in time":                {at.Add(time.Minute), "", true},
+		"clocks differ a little": {at.Add(-time.Second), "", true},
+		"set back":               {at.Add(-time.Hour), "", false},
+		"set forward":            {at.Add(24 * time.Hour), "", false},
+		"set forward, ticket":    {at.Add(24 * time.Hour), "q_1234", false},
+		"late, with a ticket":    {at.Add(30 * time.Minute), "q_1234", true},
+		"another ticket":         {at.Add(time.Minute), "q_9999", false},
+	} {
+		if got := approval.Redeemable(q, "d", test.ticket, 10*time.Minute, test.now); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
 	}
 }

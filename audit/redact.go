@@ -86,6 +86,7 @@ func (r *Redactor) Intent(in *Intent) (json.RawMessage, error) {
 	for i := range kept.Effects {
 		e := &kept.Effects[i]
 		e.Argv, e.Why, e.Host = r.known().Argv(e.Argv), r.text(e.Why), r.text(e.Host)
+		e.Path.Rel = r.known().Text(e.Path.Rel)
 	}
 	return json.Marshal(&kept)
 }

@@ -277,7 +277,7 @@ func TestDuplicateCallIDs(t *testing.T) {
 
 func TestHugeAndOddArguments(t *testing.T) {
 	w := setupWhole(t)
-	content := strings.Repeat("0123456789abcdef\n", 50<<20/17)
+	content := strings.Repeat("0123456789abcdef\n", 12<<20/17)
 	must(t, w.model("write_file", args{"path": "huge", "content": content}), "")
 	if w.read(t, "huge") != content {
 		t.Error("the content is not what was written")

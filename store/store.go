@@ -90,6 +90,7 @@ func (s *Store) connect() (*sqlite.Conn, error) {
 		"PRAGMA journal_size_limit = 16777216",
 		"PRAGMA foreign_keys = on",
 		"PRAGMA trusted_schema = off",
+		"PRAGMA secure_delete = on", // what was scrubbed is not left in free pages
 	}
 	for _, pragma := range setup {
 		err = retry(context.Background(), func() error { return sqlitex.ExecuteTransient(conn, pragma, nil) })
