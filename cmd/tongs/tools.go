@@ -107,12 +107,16 @@ func (a *app) describeCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if format != "json" {
+			manual, err := sys.manual(spec)
+			if err != nil {
+				return err
+			}
+			return a.printSpec(spec, manual)
+		}
 		specs, err := sys.described([]*tongs.Spec{spec})
 		if err != nil {
 			return err
-		}
-		if format != "json" {
-			return a.printSpec(specs[0])
 		}
 		definitions, err := registry.Format(format, specs)
 		if err != nil {
@@ -131,14 +135,14 @@ func (a *app) describeCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printSpec(s *tongs.Spec) error {
+func (a *app) printSpec(s *tongs.Spec, manual string) error {
 	var b strings.Builder
 	line := func(label, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "%-12s %s\n", label, clean(text))
 		}
 	}
-	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", clean(s.Name), clean(s.DisplayName()), cleanLines(s.Description))
+	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", clean(s.Name), clean(s.DisplayName()), cleanLines(manual))
 	line("aliases:", strings.Join(s.Aliases, ", "))
 	line("needs:", s.Needs.String())
 	line("optional:", s.Optional.String())

@@ -247,19 +247,30 @@ func (s *system) described(specs []*tongs.Spec) ([]*tongs.Spec, error) {
 	if s.cfg.Descriptions == "" {
 		return specs, nil
 	}
-	texts := registry.Texts{Folder: s.cfg.Descriptions}
-	vars := registry.Vars{Workspace: s.place.workspace, Directory: s.place.workspace}
 	list := make([]*tongs.Spec, len(specs))
 	for i, spec := range specs {
-		text, err := texts.Describe(spec, vars)
+		text, err := s.describe(registry.Texts{Folder: s.cfg.Descriptions}, spec)
 		if err != nil {
-			return nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+			return nil, err
 		}
 		own := *spec
 		own.Description = text
 		list[i] = &own
 	}
 	return list, nil
+}
+
+// manual returns the long description of a tool: that of the configured folder, else the one that comes with it.
+func (s *system) manual(spec *tongs.Spec) (string, error) {
+	return s.describe(registry.Texts{Folder: s.cfg.Descriptions, Embedded: files.Texts()}, spec)
+}
+
+func (s *system) describe(texts registry.Texts, spec *tongs.Spec) (string, error) {
+	text, err := texts.Describe(spec, registry.Vars{Workspace: s.place.workspace, Directory: s.place.workspace})
+	if err != nil {
+		return "", tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
+	return text, nil
 }
 
 func (s *system) warnings() []string { return s.registry.Set().Warnings() }
