@@ -3,13 +3,15 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/tongs-ai/tongs"
 )
 
-var errTimeout = errors.New("time-out of the call")
+// errTimeout is why a call ends whose time is over. To tools it is a deadline like any other.
+var errTimeout = fmt.Errorf("time-out of the call: %w", context.DeadlineExceeded)
 
 // execute runs the tool with what was decided, and nothing else. A tool that does not return when it is cancelled is
 // left behind, with an Env that is dead.
