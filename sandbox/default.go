@@ -24,6 +24,9 @@ type PresetOptions struct {
 	Home    string
 }
 
+// Home is the home directory that programs have: an empty one of their own.
+const Home = "/tmp/home"
+
 // system are the directories that hold programs and libraries, on any distribution.
 var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store"}
 
@@ -75,7 +78,7 @@ func Default(workspace string, opt PresetOptions) Policy {
 	}
 	b.addSystem()
 	b.addCache()
-	b.setEnv("HOME", "/tmp/home")
+	b.setEnv("HOME", Home)
 	b.setEnv("TMPDIR", "/tmp")
 	for _, p := range presets {
 		if opt.Presets == nil || slices.Contains(opt.Presets, p.name) {

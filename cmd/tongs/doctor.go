@@ -109,7 +109,7 @@ func (a *app) checkConfig(p place) []check {
 
 // checkRules names rules about tools that this build does not have: a misspelt name blocks nothing.
 func checkRules(cfg *config.Config) (checks []check) {
-	reg, err := tools(cfg)
+	reg, _, err := tools(cfg, nil)
 	if err != nil {
 		return []check{{"tools", "fail", err.Error()}}
 	}

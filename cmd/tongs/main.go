@@ -16,6 +16,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/nearest"
+	"github.com/tongs-ai/tongs/sandbox"
 )
 
 // The exit codes.
@@ -29,7 +30,10 @@ const (
 // version is set by the build.
 var version = "dev"
 
-func main() { os.Exit(newApp().main(os.Args[1:])) }
+func main() {
+	sandbox.Main() // returns at once, except in the helper processes of the sandbox
+	os.Exit(newApp().main(os.Args[1:]))
+}
 
 // app is one run of the command: where it reads and writes, and what it came to. Tests make their own.
 type app struct {

@@ -7,18 +7,23 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/builtin/code"
 	"github.com/tongs-ai/tongs/builtin/files"
+	"github.com/tongs-ai/tongs/builtin/shell"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/policy"
 	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -89,6 +94,8 @@ type system struct {
 	engine   *engine.Engine
 	state
 	workspace *workspace.Workspace
+	runner    *sandbox.Runner
+	shell     *shell.Set
 }
 
 // state is what outlives a run.
@@ -139,34 +146,34 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 	if sys.cfg, err = a.configure(sys.place, w.mode); err != nil {
 		return nil, err
 	}
-	if sys.registry, err = tools(sys.cfg); err != nil {
-		return nil, err
-	}
-	rules := sys.cfg.Rules
-	opt := engine.Options{
-		Registry: sys.registry, Rules: func() []tongs.Rule { return rules }, Mode: sys.cfg.Mode, Granted: sys.cfg.Granted,
-	}
+	rules := append(shell.Rules(), sys.cfg.Rules...)
+	opt := engine.Options{Rules: func() []tongs.Rule { return rules }, Mode: sys.cfg.Mode, Granted: sys.cfg.Granted}
+	var confined *confine.Confiner
 	if !w.memory {
-		if err := sys.connect(ctx, &opt, w); err != nil {
+		if confined, err = sys.connect(&opt, w); err != nil {
 			return nil, err
 		}
 	}
+	if sys.registry, sys.shell, err = tools(sys.cfg, confined); err != nil {
+		return nil, err
+	}
+	opt.Registry = sys.registry
 	if sys.engine, err = engine.New(opt); err != nil {
 		return nil, err
 	}
 	return sys, nil
 }
 
-// connect opens the state and the files and puts them into the options of the engine.
-func (s *system) connect(ctx context.Context, opt *engine.Options, w wiring) error {
+// connect opens the state, the files and the sandbox, and puts them into the options of the engine.
+func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, error) {
 	st, err := openState(s.stateDir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.state = *st
 	spill, err := output.OpenSpill(filepath.Join(s.stateDir, "spill"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	roots := []workspace.Root{{Name: "spill", Dir: spill.Dir(), Inside: true}}
 	for _, z := range s.cfg.Zones {
@@ -176,7 +183,7 @@ func (s *system) connect(ctx context.Context, opt *engine.Options, w wiring) err
 		Dir: s.place.workspace, Cap: s.limit, Roots: roots, Private: []string{s.stateDir, s.configDir},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l := s.cfg.Limits
 	opt.Workspace, opt.Audit, opt.Grants, opt.State = s.workspace, s.audit, s.grants, s.db.State
@@ -193,22 +200,61 @@ func (s *system) connect(ctx context.Context, opt *engine.Options, w wiring) err
 		}
 		opt.Approval.Channels = []approval.Channel{ask}
 	}
-	return nil
+	if s.runner, err = sandbox.New(sandbox.Options{}); err != nil {
+		return nil, err
+	}
+	confined := confine.New(confine.Options{
+		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules),
+		Cache: filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
+	})
+	opt.Commands = confined.Commands
+	return confined, nil
 }
 
-// tools makes the registry of the tools that this build has.
-func tools(cfg *config.Config) (*registry.Registry, error) {
+// meant reports whether a trusted rule names this very host. Only then may it be an address of this machine or network:
+// a pattern that happens to fit, or a name that leads there, is not enough.
+func meant(rules []tongs.Rule) func(host string) bool {
+	return func(host string) bool {
+		return slices.ContainsFunc(rules, func(r tongs.Rule) bool {
+			return r.Effects.Has(tongs.EffectNetwork) && !r.Untrusted && !r.Fallback && r.Decision != tongs.Blocked &&
+				strings.EqualFold(r.Pattern, host)
+		})
+	}
+}
+
+// tools makes the registry of the tools that this build has. Without a confiner they can be looked at, not run.
+func tools(cfg *config.Config, confined *confine.Confiner) (*registry.Registry, *shell.Set, error) {
 	l := cfg.Limits
 	list, err := files.Tools(files.Options{
 		ReadLines: int(l.ReadLines), LineChars: int(l.LineLength), ListEntries: int(l.ListEntries), ListMax: int(l.ListMax),
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return registry.New(list...)
+	commands, err := shell.New(shell.Options{Home: sandbox.Home, FreeReads: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	programs := code.Options{}
+	if confined != nil {
+		programs.Full = confined.Full
+	}
+	runCode, err := code.New(programs)
+	if err != nil {
+		return nil, nil, err
+	}
+	list = append(append(list, commands.Tools()...), runCode)
+	reg, err := registry.New(list...)
+	return reg, commands, err
 }
 
 func (s *system) close() {
+	if s.shell != nil {
+		s.shell.CloseAll()
+	}
+	if s.runner != nil {
+		_ = s.runner.Close()
+	}
 	if s.workspace != nil {
 		_ = s.workspace.Close()
 	}
