@@ -99,9 +99,13 @@ func TestBlockedStaysBlocked(t *testing.T) {
 		"of the effect": rules(tongs.Rule{Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "out", Decision: tongs.Blocked}, tongs.Rule{Tool: "echo", Decision: tongs.PreApproved}),
 		"with a grant": func(o *engine.Options) {
 			rules(block)(o)
-			book := policy.NewMemoryBook()
-			book.Add(context.Background(), policy.Grant{ID: "g", Scope: policy.ScopeAlways, Key: policy.Key{Tool: "echo"}, Covers: []policy.Cover{{Kind: tongs.EffectWrite, Pattern: "out"}}})
-			o.Grants = book
+			grant := policy.Grant{
+				ID: "g", Scope: policy.ScopeAlways, Key: policy.Key{Tool: "echo", Source: tongs.Source{Kind: tongs.SourceBuiltin}, Roots: o.Workspace.Digest()},
+				Covers: []policy.Cover{{Kind: tongs.EffectWrite, Pattern: "out"}}, RulesDigest: "rules:0",
+			}
+			if err := o.Grants.Add(context.Background(), grant); err != nil {
+				t.Fatal(err)
+			}
 		},
 	} {
 		b := setup(t, []tongs.Tool{writer(t, free)}, change)

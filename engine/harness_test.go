@@ -14,6 +14,7 @@ import (
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/policy"
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -84,7 +85,7 @@ func setup(t testing.TB, tools []tongs.Tool, change ...func(*engine.Options)) *b
 	person := &desk{}
 	b := &bench{dir: ws.Dir(), person: person, log: audit.NewMemory()}
 	b.opt = engine.Options{
-		Registry: reg, Workspace: ws, Audit: b.log,
+		Registry: reg, Workspace: ws, Audit: b.log, Grants: policy.NewMemoryBook(),
 		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}},
 	}
 	for _, f := range change {
