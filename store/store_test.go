@@ -191,7 +191,7 @@ func pragma(t *testing.T, s *Store, sql string) (n int64) {
 	return n
 }
 
-func TestModes(t *testing.T) {
+func TestDesign4_StateIsForItsOwnerAlone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("windows has no permission bits")
 	}
