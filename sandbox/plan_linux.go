@@ -64,9 +64,9 @@ func newPlan(tier string, cmd *Cmd, res *resolved) *plan {
 }
 
 // request returns what the keeper shall start.
-func (p *plan) request(scratch string) *launch.Request {
+func (p *plan) request(scratch string, fresh bool) *launch.Request {
 	req := &launch.Request{
-		Op: launch.OpStart, Namespaces: p.tier == TierA, Mapped: p.mapped,
+		Op: launch.OpStart, Namespaces: p.tier == TierA, Mapped: p.mapped, Fresh: fresh,
 		NetNS:  p.tier == TierA && p.pol.Network.Mode != NetworkOpen,
 		Cgroup: launch.CgroupLimits{Memory: positive(p.limits.Memory), Processes: positive(p.limits.PIDs), Cores: p.limits.Cores},
 	}
@@ -273,6 +273,11 @@ func (p *plan) bindTrees() {
 		}
 		if i := slices.Index(p.trees, t); i >= 0 && p.mapped {
 			m.Kind, m.Tree, m.Source = launch.MountTree, i, ""
+		} else {
+			var st unix.Stat_t
+			if unix.Lstat(t.path, &st) == nil {
+				m.Device, m.Inode = st.Dev, st.Ino
+			}
 		}
 		p.add(m)
 	}

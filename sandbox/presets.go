@@ -53,9 +53,7 @@ func presetGo(b *builder, _ string) {
 	proxy := "https://proxy.golang.org,direct"
 	if have := filepath.Join(mod, "cache", "download"); exists(have) {
 		b.readable(have)
-		// What is there was checked against the sum database when it was downloaded, and go.sum is checked still.
 		proxy = "file://" + filepath.ToSlash(have) + "," + proxy
-		b.setEnv("GONOSUMDB", "*")
 	}
 	b.setEnv("GOPROXY", proxy)
 }
@@ -121,7 +119,6 @@ func presetJava(b *builder, _ string) {
 	repository := "-Dmaven.repo.local=" + b.cache("m2")
 	b.setEnv("MAVEN_ARGS", repository)
 	b.setEnv("MAVEN_OPTS", repository)
-	b.setEnv("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir=/tmp -Duser.home=/tmp/home")
 }
 
 // presetGit lets commits be made: in a worktree the repository is elsewhere, and the user's name is in their home.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -72,24 +73,14 @@ func (r *Runner) probe(ctx context.Context, tier string, cmd *Cmd) (*Result, []s
 	if err != nil {
 		return nil, nil, err
 	}
-	pl := newPlan(tier, cmd, res)
-	pl.spec.Probe = true
-	run := &running{keeper: k, plan: pl, ctx: ctx, ready: make(chan struct{})}
-	std, err := newStreams(cmd, pl.limits.Output, run.kill)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := r.launch(run, std); err != nil {
-		std.abandon()
-		return nil, nil, err
-	}
-	std.closeChild()
-	p, err := run.attend(cmd, std)
+	run := &running{keeper: k, plan: newPlan(tier, cmd, res), begun: time.Now(), ctx: ctx}
+	run.plan.spec.Probe = true
+	p, err := r.begin(run, cmd)
 	if err != nil {
 		return nil, nil, err
 	}
 	result, err := p.Wait()
-	return result, pl.held, err
+	return result, run.plan.held, err
 }
 
 // properties returns what a tier enforces for any policy. What depends on the policy is in each run's report.

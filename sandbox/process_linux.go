@@ -36,18 +36,31 @@ type running struct {
 	ctx    context.Context
 	stop   []func()
 
-	mu       sync.Mutex
-	why      string // what everything is being killed for: a limit, "cancel", "kill" or "write"
-	ready    chan struct{}
-	started  *launch.Started
-	ended    *launch.Done
-	setupErr string
-	execErr  string
-	master   *os.File
+	fresh bool
+
+	mu      sync.Mutex
+	why     string        // what everything is being killed for: a limit, "cancel", "kill" or "write"
+	ready   chan struct{} // closed when it has started, or will not
+	over    chan struct{} // closed when init said its last word
+	started *launch.Started
+	ended   *launch.Done
+	failed  error
+	master  *os.File
 }
 
 // start starts a command in a tier that was tried.
-func (r *Runner) start(ctx context.Context, tier string, cmd *Cmd) (_ *Process, err error) {
+func (r *Runner) start(ctx context.Context, tier string, cmd *Cmd) (*Process, error) {
+	p, err := r.startOnce(ctx, tier, cmd, false)
+	if errors.Is(err, errStale) {
+		// The init in reserve is older than a mount; one that is started now is not.
+		p, err = r.startOnce(ctx, tier, cmd, true)
+	}
+	return p, err
+}
+
+var errStale = errors.New("the tree changed while the sandbox was set up")
+
+func (r *Runner) startOnce(ctx context.Context, tier string, cmd *Cmd, fresh bool) (*Process, error) {
 	res, err := resolvePolicy(&cmd.Policy)
 	if err != nil {
 		return nil, err
@@ -57,9 +70,14 @@ func (r *Runner) start(ctx context.Context, tier string, cmd *Cmd) (_ *Process, 
 	if err != nil {
 		return nil, err
 	}
-	pl := newPlan(tier, cmd, res)
-	run := &running{keeper: k, plan: pl, begun: time.Now(), ctx: ctx, ready: make(chan struct{})}
-	std, err := newStreams(cmd, pl.limits.Output, run.kill)
+	run := &running{keeper: k, plan: newPlan(tier, cmd, res), begun: time.Now(), ctx: ctx, fresh: fresh}
+	return r.begin(run, cmd)
+}
+
+// begin starts init for a plan, and what accompanies it.
+func (r *Runner) begin(run *running, cmd *Cmd) (*Process, error) {
+	run.ready, run.over = make(chan struct{}), make(chan struct{})
+	std, err := newStreams(cmd, run.plan.limits.Output, run.kill)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +86,7 @@ func (r *Runner) start(ctx context.Context, tier string, cmd *Cmd) (_ *Process, 
 		return nil, err
 	}
 	std.closeChild()
-	return run.attend(cmd, std)
+	return run.attend(std)
 }
 
 // launch starts init and tells it what to do.
@@ -91,7 +109,7 @@ func (r *Runner) launch(run *running, std *streams) error {
 	if scratch == "" {
 		scratch = os.TempDir()
 	}
-	rep, pidfd, err := run.keeper.request(run.plan.request(scratch), append([]int{pair[1]}, std.child()...)...)
+	rep, pidfd, err := run.keeper.request(run.plan.request(scratch, run.fresh), append([]int{pair[1]}, std.child()...)...)
 	_ = unix.Close(pair[1])
 	if err != nil {
 		_ = run.ctl.Close()
@@ -121,26 +139,21 @@ func (run *running) abandon() {
 }
 
 // attend starts what accompanies a process, and returns it once it runs or could not.
-func (run *running) attend(cmd *Cmd, std *streams) (*Process, error) {
+func (run *running) attend(std *streams) (*Process, error) {
 	p := &Process{done: make(chan struct{}), std: std, run: run}
 	std.start()
-	reading := make(chan struct{})
-	go func() {
-		defer close(reading)
-		run.listen(std)
-	}()
+	go run.listen(std)
 	run.limitTime()
 	go func() {
 		defer close(p.done)
-		run.exited()
-		<-reading
+		<-run.over
 		p.result, p.err = run.conclude(std)
 	}()
 	<-run.ready
 	run.mu.Lock()
-	failed := run.setupErr != "" || run.execErr != "" || run.started == nil
+	started := run.started != nil && run.failed == nil
 	run.mu.Unlock()
-	if !failed {
+	if started {
 		return p, nil
 	}
 	<-p.done
@@ -160,15 +173,10 @@ func (run *running) limitTime() {
 	run.stop = append(run.stop, func() { stop() })
 }
 
-// listen takes init's messages until its end is closed.
+// listen takes init's messages until the last one, or until its end is closed.
 func (run *running) listen(std *streams) {
-	open := true
-	ready := func() {
-		if open {
-			open = false
-			close(run.ready)
-		}
-	}
+	ready := sync.OnceFunc(func() { close(run.ready) })
+	defer close(run.over)
 	defer ready()
 	for {
 		kind, payload, fds, err := run.ctl.read()
@@ -185,18 +193,24 @@ func (run *running) listen(std *streams) {
 			run.master = std.terminal(fds)
 			fds = nil
 		case launch.MsgSetup:
-			run.setupErr = string(payload)
+			run.failed = tongs.Errorf(tongs.CodeSandboxUnavailable, "the sandbox could not be set up: %s", payload)
+		case launch.MsgStale:
+			run.failed = tongs.Errorf(tongs.CodeSandboxUnavailable, "the sandbox could not be set up: %w: %s", errStale, payload)
 		case launch.MsgExec:
-			run.execErr = string(payload)
+			run.failed = tongs.Errorf(tongs.CodeExecutionError, "the program could not be started: %s", payload)
 		case launch.MsgStarted:
 			run.started, _ = launch.DecodeStarted(payload)
 		case launch.MsgDone:
 			run.ended, _ = launch.DecodeDone(payload)
 		}
+		ended := run.ended != nil
 		run.mu.Unlock()
 		closeAll(fds)
 		if kind != launch.MsgListener && kind != launch.MsgTerminal {
 			ready()
+		}
+		if ended {
+			return // every process is gone but init itself, which is about to
 		}
 	}
 }
@@ -270,6 +284,9 @@ func (run *running) exited() {
 
 // conclude cleans up after a process that is gone, and makes its result.
 func (run *running) conclude(std *streams) (*Result, error) {
+	if run.ended == nil {
+		run.exited()
+	}
 	for _, stop := range slices.Backward(run.stop) {
 		stop()
 	}
@@ -282,11 +299,8 @@ func (run *running) conclude(std *streams) (*Result, error) {
 	_ = run.pidfd.Close()
 	run.mu.Lock()
 	defer run.mu.Unlock()
-	switch {
-	case run.setupErr != "":
-		return nil, tongs.Errorf(tongs.CodeSandboxUnavailable, "the sandbox could not be set up: %s", run.setupErr)
-	case run.execErr != "":
-		return nil, tongs.Errorf(tongs.CodeExecutionError, "the program could not be started: %s", run.execErr)
+	if run.failed != nil {
+		return nil, run.failed
 	}
 	res := run.result(figures, std)
 	switch {

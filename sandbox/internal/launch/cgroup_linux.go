@@ -20,17 +20,17 @@ type cgroups struct {
 	seq    uint64
 }
 
-// controllers are those of use, with the names that Reply.Held has for them.
-var controllers = []struct{ name, held string }{{"memory", "memory"}, {"pids", "processes"}, {"cpu", "cores"}}
+// controllers are those of use. With version 1, memory and pids are.
+var controllers = []string{"memory", "pids", "cpu"}
 
 const groupPrefix = "tongs-"
 
 // cgroup is the group, or with version 1 the groups, of one sandbox. A nil one holds nothing.
 type cgroup struct {
-	v2   string
-	dir  int // descriptor of v2, or -1
-	v1   map[string]string
-	held map[string]bool
+	v2     string
+	dir    int // descriptor of v2, or -1
+	v1     map[string]string
+	memory bool // the memory limit holds
 }
 
 func (c *cgroups) look() {
@@ -54,15 +54,15 @@ func (c *cgroups) look() {
 			}
 		case "cgroup":
 			for _, ctl := range controllers {
-				if path, ok := own[ctl.name]; ok && indexOf(strings.Split(options, ","), ctl.name) >= 0 {
-					c.v1[ctl.name] = below(point, root, path)
+				if path, ok := own[ctl]; ok && indexOf(strings.Split(options, ","), ctl) >= 0 {
+					c.v1[ctl] = below(point, root, path)
 				}
 			}
 		}
 	}
 	if c.v2 != "" {
 		for _, ctl := range controllers {
-			_ = writeTo(c.v2+"/cgroup.subtree_control", "+"+ctl.name)
+			_ = writeTo(c.v2+"/cgroup.subtree_control", "+"+ctl)
 		}
 	}
 	for _, dir := range c.v1 {
@@ -120,43 +120,28 @@ func removeAbandoned(dir string) {
 	}
 }
 
-// create makes a group that holds as many of the limits as it can, and names them.
-func (c *cgroups) create(lim CgroupLimits) (*cgroup, []string) {
-	if lim == (CgroupLimits{}) {
-		return nil, nil
-	}
+// create makes a group, with no limits yet. A machine that allows none gives one that holds nothing.
+func (c *cgroups) create() *cgroup {
 	c.look()
 	c.seq++
 	name := groupPrefix + c.mark + "-" + strconv.FormatUint(c.seq, 10)
-	g := &cgroup{dir: -1, v1: map[string]string{}, held: map[string]bool{}}
+	g := &cgroup{dir: -1, v1: map[string]string{}}
 	if c.v2 != "" {
-		g.makeV2(c.v2+"/"+name, lim)
+		g.makeV2(c.v2 + "/" + name)
 	}
-	for _, ctl := range controllers {
-		if base := c.v1[ctl.name]; base != "" && !g.held[ctl.held] && limited(ctl.name, lim) {
-			g.makeV1(base+"/"+name, ctl.name, ctl.held, lim)
+	for _, ctl := range []string{"memory", "pids"} {
+		base := c.v1[ctl]
+		if base == "" || g.v2 != "" && unix.Access(g.v2+"/"+ctl+".max", unix.W_OK) == nil {
+			continue
+		}
+		if dir := base + "/" + name; unix.Mkdir(dir, 0o755) == nil {
+			g.v1[ctl] = dir
 		}
 	}
-	var held []string
-	for h := range g.held {
-		held = append(held, h)
-	}
-	return g, held
+	return g
 }
 
-func limited(controller string, lim CgroupLimits) bool {
-	switch controller {
-	case "memory":
-		return lim.Memory > 0
-	case "pids":
-		return lim.Processes > 0
-	}
-	return lim.Cores > 0
-}
-
-const period = 100000
-
-func (g *cgroup) makeV2(dir string, lim CgroupLimits) {
+func (g *cgroup) makeV2(dir string) {
 	if unix.Mkdir(dir, 0o755) != nil {
 		return
 	}
@@ -166,42 +151,45 @@ func (g *cgroup) makeV2(dir string, lim CgroupLimits) {
 		return
 	}
 	g.v2, g.dir = dir, fd
-	g.held["kill"] = unix.Access(dir+"/cgroup.kill", unix.W_OK) == nil
-	if lim.Memory > 0 && writeTo(dir+"/memory.max", strconv.FormatUint(lim.Memory, 10)) == nil {
-		_ = writeTo(dir+"/memory.swap.max", "0")
-		_ = writeTo(dir+"/memory.oom.group", "1")
-		g.held["memory"] = true
-	}
-	if lim.Processes > 0 && writeTo(dir+"/pids.max", strconv.FormatUint(lim.Processes+Headroom, 10)) == nil {
-		g.held["processes"] = true
-	}
-	if lim.Cores > 0 && writeTo(dir+"/cpu.max", strconv.Itoa(lim.Cores*period)+" "+strconv.Itoa(period)) == nil {
-		g.held["cores"] = true
-	}
 }
 
-func (g *cgroup) makeV1(dir, controller, held string, lim CgroupLimits) {
-	if unix.Mkdir(dir, 0o755) != nil {
-		return
+const period = 100000
+
+// limit sets the limits and returns the names of those that hold: memory, processes, cores; and kill, if the whole
+// group can be killed at once.
+func (g *cgroup) limit(lim CgroupLimits) (held []string) {
+	if g == nil {
+		return nil
 	}
-	var err error
-	switch controller {
-	case "memory":
-		max := strconv.FormatUint(lim.Memory, 10)
-		err = writeTo(dir+"/memory.limit_in_bytes", max)
-		_ = writeTo(dir+"/memory.memsw.limit_in_bytes", max)
-	case "pids":
-		err = writeTo(dir+"/pids.max", strconv.FormatUint(lim.Processes+Headroom, 10))
-	case "cpu":
-		if err = writeTo(dir+"/cpu.cfs_period_us", strconv.Itoa(period)); err == nil {
-			err = writeTo(dir+"/cpu.cfs_quota_us", strconv.Itoa(lim.Cores*period))
+	set := func(name string, wanted bool, file, v2, v1 string) {
+		if !wanted {
+			return
+		}
+		path := g.v2 + "/" + file
+		if dir := g.v1[strings.SplitN(file, ".", 2)[0]]; dir != "" {
+			path = dir + "/" + v1
+		} else if g.v2 == "" {
+			return
+		}
+		if writeTo(path, v2) == nil {
+			held = append(held, name)
 		}
 	}
-	if err != nil {
-		_ = unix.Rmdir(dir)
-		return
+	max := strconv.FormatUint(lim.Memory, 10)
+	set("memory", lim.Memory > 0, "memory.max", max, "memory.limit_in_bytes")
+	set("processes", lim.Processes > 0, "pids.max", strconv.FormatUint(lim.Processes+Headroom, 10), "pids.max")
+	set("cores", lim.Cores > 0, "cpu.max", strconv.Itoa(lim.Cores*period)+" "+strconv.Itoa(period), "")
+	g.memory = indexOf(held, "memory") >= 0
+	if dir := g.v1["memory"]; dir != "" {
+		_ = writeTo(dir+"/memory.memsw.limit_in_bytes", max)
+	} else if g.v2 != "" && g.memory {
+		_ = writeTo(g.v2+"/memory.swap.max", "0")
+		_ = writeTo(g.v2+"/memory.oom.group", "1")
 	}
-	g.v1[controller], g.held[held] = dir, true
+	if g.v2 != "" && unix.Access(g.v2+"/cgroup.kill", unix.W_OK) == nil {
+		held = append(held, "kill")
+	}
+	return held
 }
 
 // fd returns the descriptor to start a process in the group with, or -1.
@@ -234,7 +222,7 @@ func (g *cgroup) kill() {
 
 // figures returns how often the kernel killed for want of memory, and the peak.
 func (g *cgroup) figures() (oom, peak uint64) {
-	if g == nil || !g.held["memory"] {
+	if g == nil || !g.memory {
 		return 0, 0
 	}
 	events, peakFile := g.v2+"/memory.events", g.v2+"/memory.peak"

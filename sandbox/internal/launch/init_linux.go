@@ -19,6 +19,7 @@ const exitSetup = 125
 // restrictions and forks the command, which inherits them. The other threads stay free to watch and to kill.
 type initProcess struct {
 	conn conn
+	std  []int // the command's standard descriptors
 	spec *Spec
 
 	sending sync.Mutex
@@ -36,8 +37,10 @@ func initialize(ctl int) int {
 	unix.CloseOnExec(ctl)
 	// The keeper's death kills us. The host's does, too: see lifeline.
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
-	p := &initProcess{conn: conn{ctl}, gate: make(chan struct{})}
-	trees, err := p.receive()
+	// What can be done before it is known what is to be run.
+	spareThreads()
+	p := &initProcess{gate: make(chan struct{})}
+	trees, err := p.receive(conn{ctl})
 	if err != nil {
 		return exitSetup
 	}
@@ -47,7 +50,11 @@ func initialize(ctl int) int {
 		err = p.restrict()
 	}
 	if err != nil {
-		p.send(MsgSetup, []byte(err.Error()))
+		kind := MsgSetup
+		if errors.Is(err, errStale) {
+			kind = MsgStale
+		}
+		p.send(kind, []byte(err.Error()))
 		return exitSetup
 	}
 	if p.spec.Probe {
@@ -67,8 +74,14 @@ func initialize(ctl int) int {
 	return p.wait(pid)
 }
 
-// receive reads messages up to the spec.
-func (p *initProcess) receive() (trees []int, err error) {
+// receive waits for the keeper to hand over a run, then reads the host's messages up to the spec.
+func (p *initProcess) receive(keeper conn) (trees []int, err error) {
+	_, _, fds, err := keeper.read()
+	if err != nil || len(fds) != 4 {
+		return nil, errShort
+	}
+	_ = unix.Close(keeper.fd)
+	p.conn, p.std = conn{fds[0]}, fds[1:]
 	for {
 		kind, payload, fds, err := p.conn.read()
 		if err != nil {
@@ -149,35 +162,16 @@ func (p *initProcess) prepare(trees []int) (files []uintptr, err error) {
 	return files, p.setLimits()
 }
 
-// standardFiles moves the command's standard descriptors out of our own way: we neither hold its pipes longer than it
-// does nor write into them. With a terminal they are its slave.
+// standardFiles returns the command's standard descriptors. With a terminal they are its slave.
 func (p *initProcess) standardFiles() ([]uintptr, error) {
-	files := make([]uintptr, 3)
-	if p.spec.PTY {
-		slave, err := p.terminal()
-		if err != nil {
-			return nil, step("making a terminal", err)
-		}
-		files = []uintptr{slave, slave, slave}
-	} else {
-		for i := range files {
-			fd, err := unix.FcntlInt(uintptr(i), unix.F_DUPFD_CLOEXEC, 10)
-			if err != nil {
-				return nil, step("standard descriptors", err)
-			}
-			files[i] = uintptr(fd)
-		}
+	if !p.spec.PTY {
+		return []uintptr{uintptr(p.std[0]), uintptr(p.std[1]), uintptr(p.std[2])}, nil
 	}
-	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	slave, err := p.terminal()
 	if err != nil {
-		return nil, step("/dev/null", err)
+		return nil, step("making a terminal", err)
 	}
-	for i := range 3 {
-		if err := unix.Dup3(null, i, 0); err != nil {
-			return nil, step("standard descriptors", err)
-		}
-	}
-	return files, nil
+	return []uintptr{slave, slave, slave}, nil
 }
 
 // terminal makes a pseudo-terminal, sends its master to the host and returns its slave.
@@ -281,6 +275,7 @@ func (p *initProcess) execute(files []uintptr) (int, error) {
 		sys.Pdeathsig = syscall.SIGKILL
 	}
 	pid, err := syscall.ForkExec(prog, s.Argv, &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Files: files, Sys: sys})
+	// We hold the command's pipes no longer than it does.
 	for _, fd := range files {
 		_ = unix.Close(int(fd))
 	}
@@ -366,8 +361,7 @@ func (p *initProcess) killAll() {
 		_ = unix.Kill(-1, unix.SIGKILL)
 		return
 	}
-	all := processes().below(os.Getpid())
-	for _, pid := range all {
+	for _, pid := range descendants(os.Getpid()) {
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 }
@@ -405,7 +399,7 @@ func (p *initProcess) exceeded(limit string) {
 
 // raiseProcessLimit gives us back the right to start threads, which the soft limit around the fork took.
 func (p *initProcess) raiseProcessLimit() {
-	if p.spec.Processes == 0 {
+	if p.spec.Processes == 0 || !p.spec.Namespaces {
 		return
 	}
 	p.clean(func() {

@@ -2,29 +2,39 @@ package launch
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// keeper starts sandboxes for one host and removes what belongs to them, also when the host is gone. It has one thread
-// that matters and does one thing at a time.
+// keeper starts sandboxes for one host and removes what belongs to them, also when the host is gone.
+//
+// Starting init takes longer than anything that comes after, so there is always one in reserve: in its namespaces and
+// its control group, waiting to be told what to do.
 type keeper struct {
-	sock   int
-	null   int
-	runs   map[uint64]*kept
-	last   uint64
-	groups *cgroups
-	mark   string
-	swept  map[string]bool
+	sock    int
+	null    int
+	runs    map[uint64]*kept
+	last    uint64
+	mark    string
+	swept   map[string]bool
+	spawner *spawner
+	// cleaning is what the host need not wait for, leaving the processes that it waits for.
+	cleaning sync.WaitGroup
+	mu       sync.Mutex
+	leaving  map[int]bool
 }
 
 // kept is what the keeper knows of a run.
 type kept struct {
-	pid     int
+	pid, pidfd int
+	// conn is our end of the stream on which init is told to begin; -1 once it was.
+	conn    int
 	group   *cgroup
 	scratch string
 	orphans bool
@@ -40,9 +50,8 @@ func keep(sock int) int {
 		return 1
 	}
 	mark := processMark(os.Getpid())
-	k := &keeper{
-		sock: sock, null: null, runs: map[uint64]*kept{}, mark: mark, groups: &cgroups{mark: mark}, swept: map[string]bool{},
-	}
+	k := &keeper{sock: sock, null: null, runs: map[uint64]*kept{}, mark: mark, swept: map[string]bool{}, leaving: map[int]bool{}}
+	k.spawner = newSpawner(null, &cgroups{mark: mark})
 	buf, oob := make([]byte, 8192), make([]byte, unix.CmsgSpace(16*4))
 	for {
 		n, oobn, _, _, err := unix.Recvmsg(sock, buf, oob, unix.MSG_CMSG_CLOEXEC)
@@ -53,7 +62,7 @@ func keep(sock int) int {
 			break
 		}
 		fds, err := rights(oob[:oobn])
-		rep, give, after := k.serve(buf[:n], fds, err)
+		rep, give := k.serve(buf[:n], fds, err)
 		for _, fd := range fds {
 			_ = unix.Close(fd)
 		}
@@ -65,37 +74,37 @@ func keep(sock int) int {
 		if give >= 0 {
 			_ = unix.Close(give)
 		}
-		if after != nil {
-			after()
-		}
 		if err != nil {
 			break
 		}
 	}
 	for id := range k.runs {
-		_, after := k.finish(id)
-		after()
+		k.finish(id)
 	}
+	if spare := k.spawner.stop(); spare != nil {
+		k.discard(spare)
+	}
+	k.cleaning.Wait()
 	return 0
 }
 
-// serve answers one request. give is a descriptor for the host, or -1; after runs once the answer is sent.
-func (k *keeper) serve(b []byte, fds []int, err error) (rep *Reply, give int, after func()) {
+// serve answers one request. give is a descriptor for the host, or -1.
+func (k *keeper) serve(b []byte, fds []int, err error) (rep *Reply, give int) {
 	give = -1
 	var req *Request
 	if err == nil {
 		req, err = decodeRequest(b)
 	}
 	if err != nil {
-		return failed(err), -1, nil
+		return failed(err), -1
 	}
 	switch req.Op {
 	case OpHello:
-		return &Reply{ID: Version}, -1, nil
+		return &Reply{ID: Version}, -1
 	case OpStart:
 		rep, give, err = k.start(req, fds)
 	case OpFinish:
-		rep, after = k.finish(req.ID)
+		return k.finish(req.ID), -1
 	case OpIdmap:
 		give, err = k.idmap(req.UID, req.GID)
 		rep = &Reply{}
@@ -103,9 +112,9 @@ func (k *keeper) serve(b []byte, fds []int, err error) (rep *Reply, give int, af
 		err = errShort
 	}
 	if err != nil {
-		return failed(err), -1, after
+		return failed(err), -1
 	}
-	return rep, give, after
+	return rep, give
 }
 
 func failed(err error) *Reply {
@@ -117,112 +126,82 @@ func failed(err error) *Reply {
 	return r
 }
 
-// namespaces are those of every tier A sandbox; the network's comes on top where the host asks for it.
-const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
-
-// setupCaps are what init needs while it builds the tree. They count in its own user namespace only, and are gone
-// before the command starts.
-var setupCaps = []uintptr{
-	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_CHROOT, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN,
-}
-
+// start gives a run to an init that waits for one.
 func (k *keeper) start(req *Request, fds []int) (*Reply, int, error) {
 	if len(fds) != 4 {
 		return nil, -1, errShort
 	}
-	run, rep := &kept{orphans: !req.Namespaces}, &Reply{}
-	run.group, rep.Held = k.groups.create(req.Cgroup)
-	undo := func() {
-		run.group.remove()
-		if run.scratch != "" {
-			_ = os.RemoveAll(run.scratch)
-		}
-	}
-	if req.Scratch != "" {
-		dir, err := k.makeScratch(req.Scratch)
-		if err != nil {
-			undo()
-			return nil, -1, err
-		}
-		run.scratch, rep.Scratch = dir, dir
-	}
-	pidfd := -1
-	sys := &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}
-	if req.Namespaces {
-		userNamespace(sys, req)
-	}
-	if fd := run.group.fd(); fd >= 0 {
-		sys.UseCgroupFD, sys.CgroupFD = true, fd
-	}
-	pid, _, err := syscall.StartProcess("/proc/self/exe", []string{initName}, &syscall.ProcAttr{
-		Dir: "/", Env: initEnv, Files: []uintptr{uintptr(fds[1]), uintptr(fds[2]), uintptr(fds[3]), uintptr(fds[0])}, Sys: sys,
-	})
+	run, err := k.spawner.take(req)
 	if err != nil {
-		undo()
+		return nil, -1, err
+	}
+	rep := &Reply{PID: run.pid, Held: run.group.limit(req.Cgroup)}
+	run.orphans = !req.Namespaces
+	if req.Scratch != "" {
+		run.scratch, err = k.makeScratch(req.Scratch)
+		rep.Scratch = run.scratch
+	}
+	if err == nil {
+		err = conn{run.conn}.write(msgBegin, nil, fds...)
+	}
+	if err != nil {
+		k.discard(run)
 		return nil, -1, step("starting init", err)
 	}
-	run.pid = pid
-	if err = run.group.add(pid); err == nil && pidfd < 0 {
-		err = unix.ENOSYS
-	}
-	if err != nil {
-		_ = unix.Kill(pid, unix.SIGKILL)
-		reap(pid)
-		_ = unix.Close(pidfd)
-		undo()
-		return nil, -1, step("joining the control group", err)
-	}
+	_ = unix.Close(run.conn)
+	pidfd := run.pidfd
+	run.conn, run.pidfd = -1, -1
 	k.last++
-	k.runs[k.last] = run
-	rep.ID, rep.PID = k.last, pid
+	k.runs[k.last], rep.ID = run, k.last
 	return rep, pidfd, nil
 }
 
-var initEnv = []string{"GOMAXPROCS=2", "GOGC=off", "GOTRACEBACK=none"}
-
-func userNamespace(sys *syscall.SysProcAttr, req *Request) {
-	uid, gid := os.Getuid(), os.Getgid()
-	inside, outside, outsideGroup := uid, uid, gid
-	sys.Cloneflags = namespaces
-	if req.NetNS {
-		sys.Cloneflags |= unix.CLONE_NEWNET
-	}
-	insideGroup := gid
-	if req.Mapped {
-		inside, insideGroup, outside, outsideGroup = SandboxID, SandboxID, MappedID, MappedID
-		sys.GidMappingsEnableSetgroups = true
-		sys.Credential = &syscall.Credential{Uid: SandboxID, Gid: SandboxID}
-	}
-	sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: outside, Size: 1}}
-	sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: insideGroup, HostID: outsideGroup, Size: 1}}
-	if inside != 0 {
-		sys.AmbientCaps = setupCaps
-	}
-}
-
-// finish reaps a run and takes its figures. What it returns removes the rest, which the host need not wait for.
-func (k *keeper) finish(id uint64) (*Reply, func()) {
+// finish takes the figures of a run whose init ended or is about to, and cleans up behind it.
+func (k *keeper) finish(id uint64) *Reply {
 	run := k.runs[id]
 	if run == nil {
-		return &Reply{Error: "there is no such run"}, nil
+		return &Reply{Error: "there is no such run"}
 	}
 	delete(k.runs, id)
 	if run.orphans {
+		// What init did not get to kill has become ours.
 		run.group.kill()
-	}
-	_ = unix.Kill(run.pid, unix.SIGKILL) // it is our child and not reaped, so the number is still its own
-	reap(run.pid)
-	if run.orphans {
+		_ = unix.Kill(run.pid, unix.SIGKILL)
+		reap(run.pid)
+		run.pid = 0
 		k.killOrphans()
 	}
 	rep := &Reply{ID: id}
 	rep.OOM, rep.Peak = run.group.figures()
-	return rep, func() {
+	k.discard(run)
+	return rep
+}
+
+// discard ends a run, if it has not ended, and removes what belongs to it.
+func (k *keeper) discard(run *kept) {
+	if run.pid > 0 {
+		_ = unix.Kill(run.pid, unix.SIGKILL) // it is our child and not reaped, so the number is still its own
+	}
+	for _, fd := range []int{run.conn, run.pidfd} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	k.mu.Lock()
+	k.leaving[run.pid] = true
+	k.mu.Unlock()
+	k.cleaning.Go(func() {
+		if run.pid > 0 {
+			reap(run.pid)
+		}
+		k.mu.Lock()
+		delete(k.leaving, run.pid)
+		k.mu.Unlock()
 		run.group.remove()
 		if run.scratch != "" {
 			_ = os.RemoveAll(run.scratch)
 		}
-	}
+	})
 }
 
 // killOrphans kills what a supervisor that died left to us: children of ours that no run knows, and all below them.
@@ -231,15 +210,19 @@ func (k *keeper) killOrphans() {
 	for _, r := range k.runs {
 		known[r.pid] = true
 	}
+	k.mu.Lock()
+	maps.Copy(known, k.leaving)
+	k.mu.Unlock()
+	// No init may be born between our list of children and our knowing it.
+	defer k.spawner.hold(known)()
 	for range 1000 {
 		found := false
-		procs := processes()
-		for _, p := range procs.children(os.Getpid()) {
+		for _, p := range children(os.Getpid()) {
 			if known[p] {
 				continue
 			}
 			found = true
-			for _, q := range append(procs.below(p), p) {
+			for _, q := range append(descendants(p), p) {
 				_ = unix.Kill(q, unix.SIGKILL)
 			}
 			reap(p)

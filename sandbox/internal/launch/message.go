@@ -17,11 +17,15 @@ const (
 	MsgKill  Kind = 'K' // kill everything, then report
 )
 
+// msgBegin, from the keeper to an init in reserve, carries the descriptors of a run: control, stdin, stdout, stderr.
+const msgBegin Kind = 'B'
+
 // Messages from init to the host.
 const (
 	MsgListener Kind = 'L' // the descriptor of the listening socket
 	MsgTerminal Kind = 'P' // the descriptor of the terminal's master
 	MsgSetup    Kind = 'E' // setting up failed; the text says where
+	MsgStale    Kind = 'M' // like MsgSetup, because a path is not what the host saw there: try again with Fresh
 	MsgExec     Kind = 'X' // the program could not be executed; the text says why
 	MsgStarted  Kind = 'U' // a Started
 	MsgDone     Kind = 'D' // a Done; the last message
@@ -95,7 +99,9 @@ type Request struct {
 
 	// Namespaces and NetNS say which to make; Mapped says to run as MappedID outside and SandboxID inside.
 	Namespaces, NetNS, Mapped bool
-	UID, GID                  int
+	// Fresh says not to use an init in reserve, which was started before something was mounted.
+	Fresh    bool
+	UID, GID int
 	// Scratch asks for a private directory below the directory of this name.
 	Scratch string
 	Cgroup  CgroupLimits
@@ -124,6 +130,7 @@ func (r *Request) Encode() []byte {
 	e.bool(r.Namespaces)
 	e.bool(r.NetNS)
 	e.bool(r.Mapped)
+	e.bool(r.Fresh)
 	e.int(int64(r.UID))
 	e.int(int64(r.GID))
 	e.str(r.Scratch)
@@ -136,7 +143,7 @@ func (r *Request) Encode() []byte {
 func decodeRequest(b []byte) (*Request, error) {
 	d := &decoder{b: b}
 	r := &Request{
-		Op: Op(d.uint()), ID: d.uint(), Namespaces: d.bool(), NetNS: d.bool(), Mapped: d.bool(), UID: int(d.int()), GID: int(d.int()),
+		Op: Op(d.uint()), ID: d.uint(), Namespaces: d.bool(), NetNS: d.bool(), Mapped: d.bool(), Fresh: d.bool(), UID: int(d.int()), GID: int(d.int()),
 		Scratch: d.str(), Cgroup: CgroupLimits{Memory: d.uint(), Processes: d.uint(), Cores: int(d.uint())},
 	}
 	return r, d.done()

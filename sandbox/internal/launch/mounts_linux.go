@@ -81,17 +81,34 @@ func takeSources(mounts []Mount, trees []int) ([]int, error) {
 			}
 			fds[i] = trees[m.Tree]
 		case MountBind:
-			at, err := unix.Openat2(unix.AT_FDCWD, m.Source, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: noLinks})
-			if err == nil {
-				fds[i], err = unix.OpenTree(at, "", cloneTree)
-				_ = unix.Close(at)
-			}
+			var err error
+			fds[i], err = takeBind(&m)
 			if err != nil && !(m.Optional && errors.Is(err, unix.ENOENT)) {
 				return nil, step("bind "+m.Source, err)
 			}
 		}
 	}
 	return fds, nil
+}
+
+// errStale is returned when a path is not what the host saw there: somebody swapped it, or our mount namespace is older
+// than what is mounted there.
+var errStale = errors.New("it is not what it was a moment ago")
+
+func takeBind(m *Mount) (int, error) {
+	at, err := unix.Openat2(unix.AT_FDCWD, m.Source, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: noLinks})
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(at)
+	var st unix.Stat_t
+	if err := unix.Fstat(at, &st); err != nil {
+		return -1, err
+	}
+	if m.Inode != 0 && (st.Dev != m.Device || st.Ino != m.Inode) {
+		return -1, errStale
+	}
+	return unix.OpenTree(at, "", cloneTree)
 }
 
 const cloneTree = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_EMPTY_PATH | unix.AT_RECURSIVE

@@ -18,9 +18,6 @@ type task struct {
 	start      string
 }
 
-// table is every process that /proc shows.
-type table map[int]task
-
 // statOf reads /proc/PID/stat. ok is false for a process that is gone.
 func statOf(pid int) (t task, ok bool) {
 	var buf [1024]byte
@@ -56,49 +53,61 @@ func startTime(pid int) string {
 	return t.start
 }
 
-// processes reads the whole table.
-func processes() table {
+// processes returns the numbers of all processes that /proc shows.
+func processes() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
-	t := make(table, len(names))
 	for _, n := range names {
-		if n[0] < '0' || n[0] > '9' {
-			continue
-		}
-		pid, err := strconv.Atoi(n)
-		if err != nil {
-			continue
-		}
-		if p, ok := statOf(pid); ok {
-			t[pid] = p
+		if pid, err := strconv.Atoi(n); err == nil {
+			pids = append(pids, pid)
 		}
 	}
-	return t
+	return pids
 }
 
-// children returns the direct children of pid, dead ones too.
-func (t table) children(pid int) (kids []int) {
-	for p, q := range t {
-		if q.parent == pid {
+// children returns the direct children of a process, dead ones too.
+func children(pid int) (kids []int) {
+	dir := "/proc/" + itoa(pid) + "/task"
+	tasks, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, t := range tasks {
+		b, err := os.ReadFile(dir + "/" + t.Name() + "/children")
+		if err != nil {
+			if _, err := os.Stat(dir + "/" + t.Name()); err == nil {
+				return childrenByParent(pid) // a kernel without CONFIG_PROC_CHILDREN
+			}
+			continue
+		}
+		for _, f := range strings.Fields(string(b)) {
+			if kid, err := strconv.Atoi(f); err == nil {
+				kids = append(kids, kid)
+			}
+		}
+	}
+	return kids
+}
+
+// childrenByParent is children, by looking at every process.
+func childrenByParent(pid int) (kids []int) {
+	for _, p := range processes() {
+		if t, ok := statOf(p); ok && t.parent == pid {
 			kids = append(kids, p)
 		}
 	}
 	return kids
 }
 
-// below returns all descendants of pid.
-func (t table) below(pid int) (all []int) {
-	kids := make(map[int][]int, len(t))
-	for p, q := range t {
-		kids[q.parent] = append(kids[q.parent], p)
-	}
-	all = append(all, kids[pid]...)
+// descendants returns all processes below one. What is forked meanwhile may be missing.
+func descendants(pid int) []int {
+	all := children(pid)
 	for i := 0; i < len(all); i++ {
-		all = append(all, kids[all[i]]...)
+		all = append(all, children(all[i])...)
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"strconv"
 	"sync"
@@ -16,7 +17,6 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // restrict takes away, from this thread and what it forks: capabilities, files by Landlock, system calls by seccomp.
 func (p *initProcess) restrict() error {
 	s := p.spec
-	p.spareThreads()
 	if err := p.lowerProcessLimit(); err != nil {
 		return step("process limit", err)
 	}
@@ -39,7 +39,7 @@ func (p *initProcess) restrict() error {
 
 // spareThreads makes the runtime start the threads that it may need later, when the command has taken all the
 // processes it may have: it keeps them. A runtime that cannot start a thread ends the process.
-func (p *initProcess) spareThreads() {
+func spareThreads() {
 	const spare = 4
 	var ready, ended sync.WaitGroup
 	release := make(chan struct{})
@@ -58,32 +58,23 @@ func (p *initProcess) spareThreads() {
 }
 
 // lowerProcessLimit sets the soft limit that the command inherits. The filter keeps the command from raising it. It
-// counts tasks of this user in this user namespace, so ours too; without a namespace, all of this user's.
+// counts tasks of this user in this user namespace, so ours too. Without a namespace it would count all of the user's;
+// there the supervisor counts.
 func (p *initProcess) lowerProcessLimit() error {
-	if p.spec.Processes == 0 {
+	if p.spec.Processes == 0 || !p.spec.Namespaces {
 		return nil
 	}
 	var cur syscall.Rlimit
 	if err := syscall.Getrlimit(unix.RLIMIT_NPROC, &cur); err != nil {
 		return err
 	}
-	others := uint64(Headroom)
-	if !p.spec.Namespaces {
-		others += userTasks()
-	}
-	return syscall.Setrlimit(unix.RLIMIT_NPROC, &syscall.Rlimit{Cur: min(p.spec.Processes+others, cur.Max), Max: cur.Max})
+	return syscall.Setrlimit(unix.RLIMIT_NPROC, &syscall.Rlimit{Cur: min(p.spec.Processes+uint64(ownTasks()), cur.Max), Max: cur.Max})
 }
 
-// userTasks counts the tasks of this user.
-func userTasks() (n uint64) {
-	uid := uint32(unix.Getuid())
-	for pid, t := range processes() {
-		var st unix.Stat_t
-		if unix.Stat("/proc/"+itoa(pid), &st) == nil && st.Uid == uid {
-			n += uint64(max(t.threads, 1))
-		}
-	}
-	return n
+// ownTasks counts our own threads.
+func ownTasks() int {
+	t, _ := statOf(os.Getpid())
+	return max(t.threads, 1)
 }
 
 // dropCapabilities empties every set, on all threads where the runtime can reach them, and on this one for sure.

@@ -66,6 +66,8 @@ type Mount struct {
 	Tree   int
 	// Attr are the MOUNT_ATTR_ flags, set recursively.
 	Attr uint64
+	// Device and Inode are what the host saw at Source, 0 for not to look.
+	Device, Inode uint64
 	// Optional steps are left out when Target or Source is not there, or when the kernel refuses them and Missing is
 	// not empty; Missing is then reported.
 	Optional bool
@@ -188,13 +190,15 @@ func (m *Mount) encode(e *encoder) {
 	e.str(m.Target)
 	e.uint(uint64(m.Tree))
 	e.uint(m.Attr)
+	e.uint(m.Device)
+	e.uint(m.Inode)
 	e.bool(m.Optional)
 	e.str(m.Missing)
 }
 
 func decodeMount(d *decoder) Mount {
 	return Mount{
-		Kind: MountKind(d.uint()), Source: d.str(), Target: d.str(), Tree: int(d.uint()), Attr: d.uint(),
+		Kind: MountKind(d.uint()), Source: d.str(), Target: d.str(), Tree: int(d.uint()), Attr: d.uint(), Device: d.uint(), Inode: d.uint(),
 		Optional: d.bool(), Missing: d.str(),
 	}
 }

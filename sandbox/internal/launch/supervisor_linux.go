@@ -86,9 +86,9 @@ func (s *supervisor) fork(caller int) unix.Errno {
 	s.forks++
 	if s.tasks+s.forks > limit {
 		s.forks, s.tasks = 1, 0
-		procs := processes()
-		for _, pid := range procs.below(os.Getpid()) {
-			s.tasks += uint64(max(procs[pid].threads, 1))
+		for _, pid := range descendants(os.Getpid()) {
+			t, _ := statOf(pid)
+			s.tasks += uint64(max(t.threads, 1))
 		}
 		if s.tasks+1 > limit {
 			return unix.EAGAIN
@@ -112,14 +112,14 @@ func (s *supervisor) maySignal(target int) bool {
 		return false
 	}
 	inside := map[int]bool{}
-	for _, pid := range processes().below(os.Getpid()) {
+	for _, pid := range descendants(os.Getpid()) {
 		inside[pid] = true
 	}
 	if target > 0 {
 		return inside[target] || inside[threadGroup(target)]
 	}
 	any := false
-	for pid := range processes() {
+	for _, pid := range processes() {
 		if group, err := unix.Getpgid(pid); err == nil && group == -target {
 			any = true
 			if !inside[pid] {

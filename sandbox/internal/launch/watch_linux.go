@@ -69,11 +69,10 @@ func (p *initProcess) usage() (memory, cpu uint64) {
 	if syscall.Getrusage(syscall.RUSAGE_CHILDREN, &ru) == nil {
 		cpu = uint64(ru.Utime.Nano() + ru.Stime.Nano())
 	}
-	procs, self := processes(), os.Getpid()
-	pids := procs.below(self)
-	for _, pid := range pids {
-		memory += procs[pid].rss
-		cpu += procs[pid].ticks * uint64(time.Second/ticksPerSec)
+	for _, pid := range descendants(os.Getpid()) {
+		t, _ := statOf(pid)
+		memory += t.rss
+		cpu += t.ticks * uint64(time.Second/ticksPerSec)
 	}
 	for _, dir := range p.spec.Watch.Memories {
 		var st unix.Statfs_t
