@@ -144,34 +144,6 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-func TestSessions(t *testing.T) {
-	db := openDB(t, t.TempDir())
-	ctx := t.Context()
-	for _, s := range []string{"a", "b", "a"} {
-		if err := db.State(s).Save(ctx, "k", "12345"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.Grants().Add(ctx, conform.Grant("g", policy.ScopeSession)); err != nil {
-		t.Fatal(err)
-	}
-	list, err := db.Sessions(ctx)
-	if err != nil || len(list) != 2 || list[0].Session != "a" || list[0].Keys != 1 || list[0].Bytes != 7 || list[0].Changed.IsZero() {
-		t.Fatalf("%+v, %v", list, err)
-	}
-	for _, s := range []string{"a", "s1"} {
-		if err := db.Forget(ctx, s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if list, _ := db.Sessions(ctx); len(list) != 1 || list[0].Session != "b" {
-		t.Errorf("%+v", list)
-	}
-	if list, _ := db.Grants().List(ctx); len(list) != 0 {
-		t.Errorf("%+v", list)
-	}
-}
-
 // tampered returns a log of five calls and its head.
 func tampered(t *testing.T) (*DB, string) {
 	db := openDB(t, t.TempDir())

@@ -28,12 +28,6 @@ type Retention struct {
 	Late time.Duration
 }
 
-// DefaultRetention is what the command uses where nothing is configured.
-func DefaultRetention() Retention {
-	const day = 24 * time.Hour
-	return Retention{Rows: 90 * day, Questions: 30 * day, Grants: 7 * day, State: 30 * day}
-}
-
 // Report is what a collection removed.
 type Report struct {
 	// Rows are the audit rows, Entries the links of the chain that they were made of.

@@ -69,37 +69,6 @@ func (s *state) Save(ctx context.Context, key string, v any) error {
 	return err
 }
 
-// SessionInfo describes a session that has state.
-type SessionInfo struct {
-	Session string    `json:"session"`
-	Keys    int       `json:"keys"`
-	Bytes   int64     `json:"bytes"`
-	Changed time.Time `json:"changed"`
-}
-
-// Sessions returns the sessions that have state, the last changed first.
-func (db *DB) Sessions(ctx context.Context) ([]SessionInfo, error) {
-	list := []SessionInfo{}
-	err := db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		const sql = "SELECT session, count(*), sum(length(value)), max(at) FROM state GROUP BY session ORDER BY max(at) DESC, session"
-		return query(conn, sql, func(stmt *sqlite.Stmt) error {
-			list = append(list, SessionInfo{stmt.ColumnText(0), stmt.ColumnInt(1), stmt.ColumnInt64(2), fromNanos(stmt.ColumnInt64(3))})
-			return nil
-		})
-	})
-	return list, err
-}
-
-// Forget removes the state and the grants of a session.
-func (db *DB) Forget(ctx context.Context, session string) error {
-	return db.store.Write(ctx, func(conn *sqlite.Conn) error {
-		if err := query(conn, "DELETE FROM state WHERE session = ?", nil, session); err != nil {
-			return err
-		}
-		return query(conn, "DELETE FROM grants WHERE scope = ? AND session = ?", nil, string(policy.ScopeSession), session)
-	})
-}
-
 // Trust keeps which workspaces a person trusts, in which state of their content.
 type Trust struct{ db *DB }
 

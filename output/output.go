@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/text"
 )
 
 // Limits bound what is shown and kept. Zero fields mean the default, which the comment names.
@@ -94,12 +95,12 @@ func (b Bounds) Fit(call string, r *tongs.Result) {
 	}
 }
 
-func (b Bounds) fitText(call, name, text string, limit int) string {
-	text = Valid(text)
-	if len(text) <= limit {
-		return text
+func (b Bounds) fitText(call, name, said string, limit int) string {
+	said = Valid(said)
+	if len(said) <= limit {
+		return said
 	}
-	whole := []byte(text)
+	whole := []byte(said)
 	head, tail := cutHead(whole[:limit-limit/4]), cutTail(whole[len(whole)-limit/4:])
 	left := len(whole) - len(head) - len(tail)
 	return fmt.Sprintf("%s\n[%s of %s left out%s]\n%s",
@@ -107,11 +108,11 @@ func (b Bounds) fitText(call, name, text string, limit int) string {
 }
 
 // cut returns the start of a text that is too long for its place, and says how long it was.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
+func cut(said string, limit int) string {
+	if len(said) <= limit {
+		return said
 	}
-	return fmt.Sprintf("%s... (%s)", cutHead([]byte(text[:limit])), Bytes(int64(len(text))))
+	return fmt.Sprintf("%s... (%s)", cutHead([]byte(said[:limit])), Bytes(int64(len(said))))
 }
 
 func (b Bounds) save(call, name string, data []byte) string {
@@ -196,14 +197,4 @@ func Clean(p []byte) string {
 func Binary(p []byte) bool { return bytes.IndexByte(p[:min(len(p), 8000)], 0) >= 0 }
 
 // Bytes writes a size for people: "1.5 MB".
-func Bytes(n int64) string {
-	if n < 1000 {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	size, unit := float64(n), 0
-	for size >= 1000 && unit < 4 {
-		size /= 1000
-		unit++
-	}
-	return fmt.Sprintf("%.1f %s", size, [...]string{"", "kB", "MB", "GB", "TB"}[unit])
-}
+func Bytes(n int64) string { return text.Size(n) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/text"
 )
 
 // DeleteInput are the arguments of delete_file.
@@ -142,7 +143,7 @@ func (b *below) String() string {
 
 func (b *below) preview(root tongs.Path) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s, %s\n", showPath(root), b, size(b.bytes))
+	fmt.Fprintf(&out, "%s: %s, %s\n", showPath(root), b, text.Size(b.bytes))
 	for _, name := range b.names {
 		out.WriteString("- " + name + "\n")
 	}

@@ -135,7 +135,7 @@ func (t *tools) lookEdit(ctx context.Context, v tongs.FileView, state tongs.Stat
 	}
 	if e.info.Size > t.opt.EditBytes {
 		return nil, tongs.Errorf(tongs.CodeTooLarge, "%s has %s; files up to %s can be edited",
-			e.path, size(e.info.Size), size(t.opt.EditBytes))
+			e.path, text.Size(e.info.Size), text.Size(t.opt.EditBytes))
 	}
 	if err := e.load(ctx, v, t.opt.EditBytes); err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (t *tools) planEdit(ctx context.Context, v *tongs.View, in EditInput) (*ton
 func (e *editing) message() string {
 	switch {
 	case e.created:
-		return fmt.Sprintf("Create %s (%s)", showPath(e.path), size(int64(len(e.data))))
+		return fmt.Sprintf("Create %s (%s)", showPath(e.path), text.Size(int64(len(e.data))))
 	case e.replacements > 1:
 		return fmt.Sprintf("Make %s in %s", count(e.replacements, "replacement"), showPath(e.path))
 	}

@@ -30,10 +30,11 @@ func TestEditAsksWithADiff(t *testing.T) {
 func TestEditThatFailsAsksNobodyAndOnlyReads(t *testing.T) {
 	b := newBench(t, setup{})
 	b.put("f", "alpha beta\nalpha gamma\n")
+	b.put("greek", "")
 	b.put(".env", "SECRET=topsecret\n")
 	b.fails(tongs.CodeNoMatch, "alpha beta", "edit", args{"path": "f", "oldString": "alpha bta", "newString": "x"})
 	b.fails(tongs.CodeAmbiguousMatch, "lines 1, 2", "edit", args{"path": "f", "oldString": "alpha", "newString": "x"})
-	b.fails(tongs.CodeFileNotFound, "did you mean f?", "edit", args{"path": "g", "oldString": "alpha", "newString": "x"})
+	b.fails(tongs.CodeFileNotFound, "did you mean greek?", "edit", args{"path": "grek", "oldString": "alpha", "newString": "x"})
 	if len(b.asked) != 0 {
 		t.Errorf("asked %v", b.asked)
 	}

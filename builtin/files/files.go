@@ -7,16 +7,16 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/nearest"
+	"github.com/tongs-ai/tongs/internal/text"
 )
 
 // Options are the limits of the tools. A zero field means the default that its comment names.
@@ -117,14 +117,14 @@ const (
 func planRead(v tongs.FileView, p tongs.Path, message string) *tongs.Plan {
 	plan := readPlan(p, message)
 	if _, err := v.Stat(p); tongs.CodeOf(err) == tongs.CodeFileNotFound {
-		dir, _ := nearest(v, p)
+		dir, _ := nearestDir(v, p)
 		plan.Effects = append(plan.Effects, tongs.Effect{Kind: tongs.EffectRead, Path: dir})
 	}
 	return plan
 }
 
-// nearest returns the directory above p that exists, and what is missing in it.
-func nearest(v tongs.FileView, p tongs.Path) (dir tongs.Path, missing string) {
+// nearestDir returns the directory above p that exists, and what is missing in it.
+func nearestDir(v tongs.FileView, p tongs.Path) (dir tongs.Path, missing string) {
 	for {
 		dir, missing = p.Dir(), path.Base(p.Rel)
 		if _, err := v.Stat(dir); err == nil || dir == p {
@@ -139,7 +139,7 @@ func withNear(ctx context.Context, v tongs.FileView, p tongs.Path, err error) er
 	if tongs.CodeOf(err) != tongs.CodeFileNotFound {
 		return err
 	}
-	dir, missing := nearest(v, p)
+	dir, missing := nearestDir(v, p)
 	e := tongs.Errorf(tongs.CodeFileNotFound, "%s does not exist", p)
 	if gone := dir.Join(missing); gone != p {
 		e.Message += fmt.Sprintf(": there is no %s", gone)
@@ -156,57 +156,17 @@ func withNear(ctx context.Context, v tongs.FileView, p tongs.Path, err error) er
 // nearNames returns the entries of a directory that are spelled most like name. It is a courtesy: what cannot be read
 // suggests nothing.
 func nearNames(ctx context.Context, v tongs.FileView, dir tongs.Path, name string) (names []string) {
-	type near struct {
-		name string
-		far  int
-	}
-	var found []near
-	want, seen := strings.ToLower(name), 0
+	var entries []string
 	for info, err := range v.ReadDir(dir) {
-		if seen++; err != nil || seen > maxNearSeen || ctx.Err() != nil {
+		if err != nil || len(entries) == maxNearSeen || ctx.Err() != nil {
 			break
 		}
-		base := strings.ToLower(path.Base(info.Path.Rel))
-		if far := distance(want, base, len(want)/3+1); far >= 0 {
-			found = append(found, near{info.Path.String(), far})
-		}
+		entries = append(entries, path.Base(info.Path.Rel))
 	}
-	slices.SortFunc(found, func(a, b near) int {
-		return cmp.Or(a.far-b.far, strings.Compare(a.name, b.name))
-	})
-	for _, n := range found[:min(len(found), maxNear)] {
-		names = append(names, n.name)
+	for _, near := range nearest.Words(name, entries, maxNear) {
+		names = append(names, showPath(dir.Join(near)))
 	}
 	return names
-}
-
-// distance is the number of letters to change, add or take away to make b of a, -1 where it is more than limit.
-func distance(a, b string, limit int) int {
-	if strings.HasPrefix(b, a+".") || strings.HasPrefix(a, b+".") {
-		return 1 // the extension is missing or too many
-	}
-	if len(a)-len(b) > limit || len(b)-len(a) > limit || len(a) > 255 {
-		return -1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	if row[len(b)] > limit {
-		return -1
-	}
-	return row[len(b)]
 }
 
 // contextReader fails when the context ends.
@@ -226,11 +186,11 @@ func (r contextReader) Read(p []byte) (int, error) {
 func readAll(ctx context.Context, f tongs.File, limit int64) ([]byte, error) {
 	info := f.Info()
 	if info.Size > limit {
-		return nil, tongs.Errorf(tongs.CodeTooLarge, "%s has %s, more than the limit of %s", info.Path, size(info.Size), size(limit))
+		return nil, tongs.Errorf(tongs.CodeTooLarge, "%s has %s, more than the limit of %s", info.Path, text.Size(info.Size), text.Size(limit))
 	}
 	data, err := io.ReadAll(io.LimitReader(contextReader{ctx, io.NewSectionReader(f, 0, limit+1)}, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = tongs.Errorf(tongs.CodeTooLarge, "%s grew beyond the limit of %s while it was read", info.Path, size(limit))
+		err = tongs.Errorf(tongs.CodeTooLarge, "%s grew beyond the limit of %s while it was read", info.Path, text.Size(limit))
 	}
 	return data, fault(err)
 }
@@ -248,19 +208,6 @@ func fault(err error) error {
 		return err
 	}
 	return tongs.Errorf(tongs.CodeExecutionError, "the file could not be read: %w", err)
-}
-
-// size writes a number of bytes for people: "3.2 KB".
-func size(n int64) string {
-	if n < 1000 {
-		return count(n, "byte")
-	}
-	v, unit := float64(n), 0
-	for v >= 1000 && unit < 4 {
-		v /= 1000
-		unit++
-	}
-	return fmt.Sprintf("%.1f %s", v, [...]string{"", "KB", "MB", "GB", "TB"}[unit])
 }
 
 // count writes a number of things: "1 line", "3 lines".

@@ -43,7 +43,7 @@ func (o InfoOutput) Present(r *tongs.Result) {
 	fact("path", showName(o.Path))
 	fact("type", string(o.Type))
 	if o.Type == tongs.FileRegular {
-		fact("size", fmt.Sprintf("%s (%d)", size(o.Size), o.Size))
+		fact("size", fmt.Sprintf("%s (%d)", text.Size(o.Size), o.Size))
 	}
 	fact("modified", o.Modified.Format(time.RFC3339))
 	fact("mode", o.Mode)

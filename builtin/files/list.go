@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/text"
 )
 
 // ListInput are the arguments of list_directory.
@@ -281,7 +282,7 @@ func showEntry(e Entry) string {
 	case tongs.FileSymlink:
 		return showName(e.Name) + " → " + showName(e.Target)
 	case tongs.FileRegular:
-		return fmt.Sprintf("%s (%s)", showName(e.Name), size(e.Size))
+		return fmt.Sprintf("%s (%s)", showName(e.Name), text.Size(e.Size))
 	default:
 		return showName(e.Name) + " (special file)"
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/text"
 )
 
 // MoveInput are the arguments of move_file.
@@ -108,7 +109,7 @@ func (m moving) overwrites(in MoveInput) error {
 			to, typeName(m.to.Type))
 	case !in.Overwrite:
 		return tongs.Errorf(tongs.CodeAlreadyExists, "%s exists already (%s, %s); set overwrite to replace it, or choose another name",
-			to, typeName(m.to.Type), size(m.to.Size))
+			to, typeName(m.to.Type), text.Size(m.to.Size))
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func planMove(_ context.Context, v *tongs.View, in MoveInput) (*tongs.Plan, erro
 	}
 	if m.toVersion != tongs.Absent {
 		plan.Default, plan.Kind = decision(tongs.Ask), tongs.KindDestructive
-		plan.Message += fmt.Sprintf(", replacing the %s there (%s)", typeName(m.to.Type), size(m.to.Size))
+		plan.Message += fmt.Sprintf(", replacing the %s there (%s)", typeName(m.to.Type), text.Size(m.to.Size))
 	}
 	return plan, nil
 }

@@ -237,7 +237,7 @@ func (r *reading) finish(first, last int64, more bool, cut int, shown *strings.B
 	var notes []string
 	if more {
 		r.out.NextOffset = last + 1
-		left := fmt.Sprintf(" of a file of %s", size(r.info.Size))
+		left := fmt.Sprintf(" of a file of %s", text.Size(r.info.Size))
 		if r.counted {
 			left = fmt.Sprintf("; %s left", count(r.total-last, "line"))
 		}
@@ -273,14 +273,14 @@ var attachable = map[string]bool{"image/png": true, "image/jpeg": true, "image/g
 // binary attaches an image, and names anything else.
 func (r *reading) binary(ctx context.Context) error {
 	mime, name := text.Describe(r.head)
-	what := fmt.Sprintf("%s, %s", name, size(r.info.Size))
+	what := fmt.Sprintf("%s, %s", name, text.Size(r.info.Size))
 	if !attachable[mime] {
 		return tongs.Errorf(tongs.CodeBinaryFile, "%s is binary: %s; encoding=base64 gives its bytes", r.path, what).
 			With("mime", mime).With("size", r.info.Size)
 	}
 	if r.info.Size > r.opt.ImageBytes {
 		return tongs.Errorf(tongs.CodeTooLarge, "%s is too large to attach: %s, the limit is %s; encoding=base64 gives its bytes",
-			r.path, what, size(r.opt.ImageBytes)).With("mime", mime).With("size", r.info.Size)
+			r.path, what, text.Size(r.opt.ImageBytes)).With("mime", mime).With("size", r.info.Size)
 	}
 	data, err := readAll(ctx, r.file, r.opt.ImageBytes)
 	if err != nil {
@@ -304,7 +304,7 @@ func (r *reading) raw(ctx context.Context) error {
 		start = max(0, r.info.Size+r.in.Offset)
 	}
 	if start >= r.info.Size && start > 0 {
-		return tongs.Errorf(tongs.CodeInvalidArgs, "offset %d is past the end: %s has %s", r.in.Offset, r.path, size(r.info.Size))
+		return tongs.Errorf(tongs.CodeInvalidArgs, "offset %d is past the end: %s has %s", r.in.Offset, r.path, text.Size(r.info.Size))
 	}
 	data, err := io.ReadAll(contextReader{ctx, io.NewSectionReader(r.file, start, limit)})
 	if err != nil {
@@ -315,7 +315,7 @@ func (r *reading) raw(ctx context.Context) error {
 	if end := start + int64(len(data)); end < r.info.Size && len(data) > 0 {
 		r.out.NextOffset = end + 1
 		r.out.shown += fmt.Sprintf("\n[bytes %d to %d of %d; %s left; read on with offset=%d]",
-			start+1, end, r.info.Size, size(r.info.Size-end), end+1)
+			start+1, end, r.info.Size, text.Size(r.info.Size-end), end+1)
 	}
 	if len(data) == 0 {
 		r.out.shown = fmt.Sprintf("[%s is empty]", r.path)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/text"
 )
 
 const (
@@ -74,8 +75,8 @@ func checkSeen(ctx context.Context, state tongs.StateView, v tongs.FileView, inf
 	what := "its content was replaced"
 	switch {
 	case info.Size != rec.Size:
-		what = fmt.Sprintf("it had %s and now has %s", size(rec.Size), size(info.Size))
-		if size(rec.Size) == size(info.Size) {
+		what = fmt.Sprintf("it had %s and now has %s", text.Size(rec.Size), text.Size(info.Size))
+		if text.Size(rec.Size) == text.Size(info.Size) {
 			what = fmt.Sprintf("it had %d bytes and now has %d", rec.Size, info.Size)
 		}
 	case !rec.Modified.IsZero() && !rec.Modified.Equal(info.Modified):

@@ -184,12 +184,12 @@ func (t *tools) planWrite(ctx context.Context, v *tongs.View, in WriteInput) (*t
 		Effects: []tongs.Effect{{Kind: tongs.EffectWrite, Path: w.path, Version: w.version}},
 		Default: decision(tongs.PreApproved),
 		Kind:    tongs.KindWrite,
-		Message: fmt.Sprintf("Create %s (%s)", showPath(w.path), size(int64(len(w.data)))),
+		Message: fmt.Sprintf("Create %s (%s)", showPath(w.path), text.Size(int64(len(w.data)))),
 		Preview: func(context.Context) (string, error) { return bounded(w.preview(), previewDiff, previewDiff), nil },
 	}
 	if w.exists() {
 		plan.Default = decision(tongs.Ask)
-		plan.Message = fmt.Sprintf("Overwrite %s (%s) with %s", showPath(w.path), size(w.info.Size), size(int64(len(w.data))))
+		plan.Message = fmt.Sprintf("Overwrite %s (%s) with %s", showPath(w.path), text.Size(w.info.Size), text.Size(int64(len(w.data))))
 	}
 	return plan, nil
 }
@@ -216,10 +216,10 @@ func describe(data []byte, n int64, exists bool) string {
 		return "absent"
 	}
 	if data == nil || text.Detect(data).Encoding != text.Binary {
-		return size(n)
+		return text.Size(n)
 	}
 	_, name := text.Describe(data[:min(len(data), 512)])
-	return fmt.Sprintf("%s, %s", name, size(n))
+	return fmt.Sprintf("%s, %s", name, text.Size(n))
 }
 
 func (t *tools) write(ctx context.Context, env *tongs.Env, in WriteInput) (out WriteOutput, err error) {
@@ -251,7 +251,7 @@ func (t *tools) write(ctx context.Context, env *tongs.Env, in WriteInput) (out W
 
 // say tells what was written, and which parts of the old file's form were kept.
 func (o *WriteOutput) say(w *writing) {
-	verb, what := "Overwrote", size(o.Size)
+	verb, what := "Overwrote", text.Size(o.Size)
 	if o.Created {
 		verb = "Created"
 	}

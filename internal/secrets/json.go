@@ -16,36 +16,31 @@ const (
 	maxHead   = 200
 )
 
-// Redact returns JSON without its secrets. See Redactor.Redact.
-func Redact(raw json.RawMessage) json.RawMessage { return (*Redactor)(nil).Redact(raw) }
-
-// Redact returns raw with secrets in strings and keys replaced by marks, and every string and number below a telling
-// key. Input that is not JSON comes back as a JSON string. The result may share memory with raw.
-func (r *Redactor) Redact(raw json.RawMessage) json.RawMessage { return r.rewrite(raw, false) }
-
-// Bounded is Redact that keeps no more than a log needs: a string over 2 KiB becomes an object with its sha256, its
-// length in bytes and the head of what it was without secrets; so does the whole where more than 64 KiB remain.
+// Bounded returns raw with secrets in strings and keys replaced by marks, and every string and number below a telling
+// key. It keeps no more than a log needs: a string over 2 KiB becomes an object with its sha256, its length in bytes and
+// the head of what it was without secrets; so does the whole where more than 64 KiB remain. Input that is not JSON comes
+// back as a JSON string. The result may share memory with raw.
 func (r *Redactor) Bounded(raw json.RawMessage) json.RawMessage {
-	out := r.rewrite(raw, true)
+	out := r.rewrite(raw)
 	if len(out) <= maxArgs {
 		return out
 	}
 	return digestOf(string(raw), string(out), maxString/2)
 }
 
-func (r *Redactor) rewrite(raw json.RawMessage, bounded bool) json.RawMessage {
+func (r *Redactor) rewrite(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return raw
 	}
 	if !json.Valid(raw) {
 		text := string(raw)
 		clean := r.Text(strings.ToValidUTF8(text, "\uFFFD"))
-		if bounded && len(clean) > maxString {
+		if len(clean) > maxString {
 			return digestOf(text, clean, maxHead)
 		}
 		return quote(clean)
 	}
-	w := walker{src: string(raw), r: r, bounded: bounded}
+	w := walker{src: string(raw), r: r}
 	w.value(false)
 	if w.out == nil {
 		return raw
@@ -55,10 +50,9 @@ func (r *Redactor) rewrite(raw json.RawMessage, bounded bool) json.RawMessage {
 
 // walker goes once over valid JSON and copies it where something has to be replaced.
 type walker struct {
-	src     string
-	pos     int
-	r       *Redactor
-	bounded bool
+	src string
+	pos int
+	r   *Redactor
 	// out holds the result up to src[:copied]; nil while nothing was replaced.
 	out    []byte
 	copied int
@@ -157,7 +151,7 @@ func (w *walker) str(secret bool) {
 	}
 	clean := w.r.Text(text)
 	switch {
-	case w.bounded && len(clean) > maxString:
+	case len(clean) > maxString:
 		w.replace(start, digestOf(text, clean, maxHead))
 	case clean != text:
 		w.replace(start, quote(clean))

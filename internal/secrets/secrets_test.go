@@ -113,7 +113,7 @@ func TestArgv(t *testing.T) {
 	}
 }
 
-func TestRedact(t *testing.T) {
+func TestBoundedRedacts(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"clean", `{"path": "a.go", "n": 1.50, "ok":true}`, `{"path": "a.go", "n": 1.50, "ok":true}`},
 		{"key name", `{"password":"x","pin":{"token":12345}}`, `{"password":"[redacted secret]","pin":{"token":"[redacted secret]"}}`},
@@ -131,14 +131,14 @@ func TestRedact(t *testing.T) {
 		{"empty", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Redact(json.RawMessage(tt.in))
+			got := (*Redactor)(nil).Bounded(json.RawMessage(tt.in))
 			if string(got) != tt.want {
-				t.Fatalf("Redact(%s)\n got %s\nwant %s", tt.in, got, tt.want)
+				t.Fatalf("Bounded(%s)\n got %s\nwant %s", tt.in, got, tt.want)
 			}
 			if len(got) > 0 && !json.Valid(got) {
 				t.Errorf("not valid JSON: %s", got)
 			}
-			if again := Redact(got); string(again) != string(got) {
+			if again := (*Redactor)(nil).Bounded(got); string(again) != string(got) {
 				t.Errorf("not stable: %s became %s", got, again)
 			}
 		})

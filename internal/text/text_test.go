@@ -284,3 +284,13 @@ func BenchmarkDetect(b *testing.B) {
 		Detect(data)
 	}
 }
+
+func TestSize(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1000: "1.0 kB", 1_550_000: "1.6 MB", 4 << 30: "4.3 GB", 1 << 60: "1152921.5 TB",
+	} {
+		if got := Size(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
