@@ -12,8 +12,12 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build bin/tongs
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/tongs ./cmd/tongs
+build: launcher ## build bin/tongs, with the sandbox's launcher in it
+	$(GO) build -trimpath -tags tongslauncher -ldflags '$(LDFLAGS)' -o bin/tongs ./cmd/tongs
+
+.PHONY: launcher
+launcher:
+	CGO_ENABLED=0 GOOS=linux $(GO) build -trimpath -ldflags '-s -w' -o sandbox/launcher.bin ./sandbox/cmd/tongs-launch
 
 .PHONY: run
 run: build ## build, then show the main job with nothing configured

@@ -166,6 +166,9 @@ type Effect struct {
 	MustAsk bool `json:"mustAsk,omitempty"`
 	// NoGrant effects are never answered by a remembered grant.
 	NoGrant bool `json:"noGrant,omitempty"`
+	// Incidental marks an effect that comes with another one of the call, such as the new file that a command makes: where
+	// no rule speaks of it, it is free if the others are.
+	Incidental bool `json:"incidental,omitempty"`
 	// Sends marks a network effect that carries data out: a body, a credential, a method other than GET or HEAD.
 	Sends bool `json:"sends,omitempty"`
 	// Why tells a person what is special about it: "protected: git hooks run on commit".

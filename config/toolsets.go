@@ -98,7 +98,7 @@ func (l *layer) readShell(v value) {
 	l.object(v, l.withApproval("shell", map[string]func(value){
 		"rules": func(v value) {
 			for _, item := range l.list(v) {
-				l.patternRule(item, "shell", tongs.Kinds(tongs.EffectExecute))
+				l.patternRule(item, "shell", tongs.Kinds(tongs.EffectExecute), "execute", "read", "write", "delete")
 			}
 		},
 		"default": func(v value) {

@@ -52,6 +52,13 @@ func (w *walk) unanswered(effects []tongs.Effect) []tongs.Effect {
 		return nil
 	}
 	open := w.verdict.Asked(effects)
+	if len(w.approved) > 0 { // what comes with an approved effect was shown with it, or is a new question
+		for _, e := range effects {
+			if e.Incidental && !slices.ContainsFunc(open, e.Same) {
+				open = append(open, e)
+			}
+		}
+	}
 	open = slices.DeleteFunc(open, func(e tongs.Effect) bool { return slices.ContainsFunc(w.approved, e.Same) })
 	return open
 }

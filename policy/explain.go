@@ -36,6 +36,8 @@ func (f finding) words(in *Input, e *tongs.Effect) string {
 		return "default of the built-in " + in.Shadowed.Name
 	case bySends:
 		return "sends data"
+	case byOther:
+		return "comes with the rest of the call"
 	default:
 		return "no word about " + in.Spec.Name
 	}
@@ -58,6 +60,8 @@ func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 		return f.byMode()
 	case bySay:
 		return fmt.Sprintf("The tool %s itself says %s.", in.Spec.Name, f.decision)
+	case byOther:
+		return fmt.Sprintf("No rule speaks of %q, and it comes with the rest of the call.", what)
 	case byPlan:
 		return fmt.Sprintf("No rule speaks of %q, and %s makes it %s.", what, in.Spec.Name, f.decision)
 	case bySpec:

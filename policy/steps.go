@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/tongs-ai/tongs"
 )
 
@@ -112,6 +114,7 @@ const (
 	bySpec
 	byShadowed
 	bySends
+	byOther // the effect comes with another one, which is judged by itself
 )
 
 // finding is a judgement before it is put in words.
@@ -269,6 +272,8 @@ func (j *judge) byDefault() (finding, bool) {
 	switch own := j.in.Default; {
 	case j.w.fallback.rule != nil:
 		f.decision, f.cause, f.rule = j.w.fallback.decision, byRule, j.w.fallback.rule
+	case j.incidental():
+		f.decision, f.cause = tongs.PreApproved, byOther
 	case own != nil && (j.spec.Source.BuiltIn() || *own != tongs.PreApproved):
 		f.decision, f.cause = sane(*own), byPlan
 	case j.spec.Source.BuiltIn() || j.spec.Default != tongs.PreApproved:
@@ -283,6 +288,12 @@ func (j *judge) byDefault() (finding, bool) {
 		f.decision, f.cause, f.rule, found = floor.decision, byRule, floor.rule, true
 	}
 	return j.sending(f), found
+}
+
+// incidental reports whether the effect comes with one of a built-in tool's that is judged by itself.
+func (j *judge) incidental() bool {
+	return j.e.Incidental && !j.e.Unknown && j.e.Kind != tongs.EffectDelete && j.spec.Source.BuiltIn() &&
+		slices.ContainsFunc(j.in.Effects, func(e tongs.Effect) bool { return !e.Incidental })
 }
 
 func (j *judge) ask() (finding, bool) {

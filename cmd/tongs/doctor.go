@@ -70,10 +70,8 @@ func (a *app) diagnose(ctx context.Context) []check {
 	if p.stateDir != "" {
 		checks = append(checks, checkState(ctx, p.stateDir)...)
 	}
-	checks = append(checks, checkTerminal(), check{
-		"sandbox", "warn",
-		"not part of this build yet: no tool of this build runs programs, and none could",
-	})
+	checks = append(checks, checkTerminal())
+	checks = append(checks, checkSandbox(ctx)...)
 	return checks
 }
 

@@ -98,7 +98,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.callCommand(), a.toolsCommand(), a.describeCommand(), a.validateCommand(), a.explainCommand(),
 		a.approvalsCommand(), a.grantsCommand(), a.logCommand(), a.trustCommand(), a.configCommand(),
-		a.doctorCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(), a.manCommand(),
+		a.doctorCommand(), a.sandboxCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(), a.manCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace"
+)
+
+func (a *app) sandboxCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "sandbox", Short: "Try the sandbox that commands run in",
+		Long: "Try the sandbox that commands run in. 'tongs doctor' says what it enforces on this machine.",
+		Args: cobra.NoArgs,
+	}
+	cmd.AddCommand(a.sandboxRunCommand())
+	return cmd
+}
+
+func (a *app) sandboxRunCommand() *cobra.Command {
+	var readOnly, report bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "run -- COMMAND [ARGUMENT ...]",
+		Short: "Run a command as a tool would",
+		Long: "Run a command in the sandbox, with the workspace writable, protected names in it kept, secrets hidden, and no\n" +
+			"network. Nobody is asked and nothing is logged: it is you who runs it. The exit code is the command's.",
+		Example: "  tongs sandbox run -- ls -la /\n  tongs sandbox run --read-only --report -- make test\n  tongs sandbox run -- bash",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	cmd.Flags().BoolVar(&readOnly, "read-only", false, "keep the command from writing to the workspace")
+	cmd.Flags().BoolVar(&report, "report", false, "say on stderr what was enforced and used up")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time until everything is killed (default: 2m)")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		p, err := a.locate()
+		if err != nil {
+			return err
+		}
+		runner, err := sandbox.New(sandbox.Options{})
+		if err != nil {
+			return err
+		}
+		defer runner.Close()
+		policy := tryPolicy(p.workspace, readOnly)
+		policy.Limits.Wall = timeout
+		res, err := runner.Run(cmd.Context(), &sandbox.Cmd{Argv: args, Policy: policy, Stdin: a.in, Stdout: a.out, Stderr: a.err})
+		if res == nil {
+			return err
+		}
+		a.exit = res.ExitCode
+		if report {
+			return a.printReport(res)
+		}
+		return err
+	})
+	return cmd
+}
+
+// tryPolicy is the policy of a command that a person runs to try the sandbox.
+func tryPolicy(dir string, readOnly bool) sandbox.Policy {
+	opt := sandbox.PresetOptions{}
+	for _, name := range workspace.ProtectedNames() {
+		if name.Secret {
+			opt.Hide = append(opt.Hide, name.Pattern)
+		} else {
+			opt.Protect = append(opt.Protect, name.Pattern)
+		}
+	}
+	policy := sandbox.Default(dir, opt)
+	if readOnly {
+		policy.Writable, policy.ReadOnly = nil, append(policy.ReadOnly, dir)
+	}
+	return policy
+}
+
+func (a *app) printReport(res *sandbox.Result) error {
+	r := res.Report
+	lines := []string{
+		fmt.Sprintf("tier %s, full: %t, exit code %d after %s", r.Tier, r.Full, res.ExitCode, res.Duration.Round(time.Millisecond)),
+		"enforced: " + strings.Join(r.Layers, ", "),
+	}
+	for label, list := range map[string][]string{"missing": r.Missing, "limits hit": r.LimitsHit, "planted": r.Planted} {
+		if len(list) > 0 {
+			lines = append(lines, label+": "+strings.Join(list, ", "))
+		}
+	}
+	for _, d := range r.Denied {
+		lines = append(lines, "denied: "+d.Kind+" "+d.Path+d.Host)
+	}
+	_, err := fmt.Fprintln(a.err, cleanLines(strings.Join(lines, "\n")))
+	return err
+}
+
+// checkSandbox says what the sandbox enforces here, by trying.
+func checkSandbox(ctx context.Context) []check {
+	runner, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		return []check{{"sandbox", "fail", err.Error()}}
+	}
+	defer runner.Close()
+	probe := runner.Probe(ctx)
+	var checks []check
+	best := ""
+	for _, t := range probe.Tiers {
+		switch {
+		case best != "": // a lesser tier, which is not needed
+		case !t.OK:
+			checks = append(checks, check{"sandbox", "warn", fmt.Sprintf("tier %s does not work: %s\n%s", t.Tier, t.Reason, t.Fix)})
+		default:
+			best = t.Tier
+			checks = append(checks, check{"sandbox", "ok", fmt.Sprintf("tier %s enforces %s", t.Tier, strings.Join(t.Layers, ", "))})
+			for _, missing := range t.Missing {
+				checks = append(checks, check{"sandbox", "warn", "without " + missing})
+			}
+		}
+	}
+	switch best {
+	case sandbox.TierA:
+	case "":
+		checks = append(checks, check{"sandbox", "fail", string(tongs.CodeSandboxUnavailable) + ": nothing here can contain a program, so none is run"})
+	default:
+		checks = append(checks, check{"sandbox", "warn", "tier " + best + " is not the full sandbox: what is free there is asked for here"})
+	}
+	return checks
+}
