@@ -85,7 +85,7 @@ func (l *language) script(program, code string) string {
 		words = append(words, l.run)
 	}
 	return `d=$(mktemp -d "${TMPDIR:-/tmp}/code.XXXXXX") && f=$d/` + l.file(code) + ` && cat >"$f" || exit 1
-export MPLCONFIGDIR="$d" NODE_PATH="${NODE_PATH:-$WORKSPACE/node_modules}"
+export MPLCONFIGDIR="${MPLCONFIGDIR:-$d}" NODE_PATH="${NODE_PATH:-$WORKSPACE/node_modules}"
 exec ` + strings.Join(words, " ") + ` "$f" "$@" </dev/null`
 }
 

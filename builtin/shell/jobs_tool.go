@@ -197,8 +197,17 @@ func (s *Set) analyseInput(files tongs.FileView, j *job, input string) (*command
 	if isShell(interpreter[0]) && !strings.HasSuffix(input, "\n") {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "the input does not end with a newline; a shell reads whole lines, so write whole ones")
 	}
-	w := s.world(place{files: files, dir: j.dir})
-	return command.AnalyseStdin(interpreter, input, w, command.Options{POSIX: path.Base(interpreter[0]) != "bash"})
+	look := &looked{}
+	w := s.world(place{files: files, dir: j.dir}, look)
+	a, err := command.AnalyseStdin(interpreter, input, w, command.Options{POSIX: path.Base(interpreter[0]) != "bash"})
+	if err == nil && look.undecided != nil {
+		err = look.undecided
+	}
+	if err != nil {
+		return nil, err
+	}
+	look.add(a)
+	return a, nil
 }
 
 // reader returns the program that reads the standard input of a command, nil where that is not sure.
@@ -310,10 +319,14 @@ func (j *job) result(env *tongs.Env, in JobsInput) (JobsOutput, error) {
 
 // write writes to the job what was decided. Writes follow one another.
 func (s *Set) write(ctx context.Context, env *tongs.Env, j *job, in JobsInput) error {
+	over := tongs.Errorf(tongs.CodeExecutionError, "%s has ended and reads no more", j.id)
+	if _, ended := j.ended(); ended {
+		return over
+	}
 	select {
 	case <-j.writing:
 	case <-j.done:
-		return tongs.Errorf(tongs.CodeExecutionError, "%s has ended and reads no more", j.id)
+		return over
 	case <-ctx.Done():
 		return tongs.Errorf(tongs.CodeTimeout, "%s has not read what was written before; read its output, or kill it", j.id)
 	}

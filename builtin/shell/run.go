@@ -100,8 +100,14 @@ func (s *Set) start(ctx context.Context, files tongs.FileView, state tongs.State
 			return at, err
 		}
 		at.vars = kept.Vars
-		if kept.Dir != nil && isDir(files, *kept.Dir) {
-			at.dir = *kept.Dir
+		if kept.Dir != nil {
+			there, err := isDir(files, *kept.Dir)
+			if err != nil {
+				return at, err
+			}
+			if there {
+				at.dir = *kept.Dir
+			}
 		}
 	}
 	if in.Workdir == "" {
@@ -122,28 +128,36 @@ func (s *Set) start(ctx context.Context, files tongs.FileView, state tongs.State
 	return at, nil
 }
 
-func isDir(files tongs.FileView, p tongs.Path) bool {
+// isDir reports whether p is a directory. The error is a *Need.
+func isDir(files tongs.FileView, p tongs.Path) (bool, error) {
 	info, err := files.Stat(p)
-	return err == nil && info.Type == tongs.FileDirectory
+	if need, ok := errors.AsType[*tongs.Need](err); ok {
+		return false, need
+	}
+	return err == nil && info.Type == tongs.FileDirectory, nil
 }
 
-// analyse returns what the command would do there.
+// analyse returns what the command would do there. For a call that runs it is a *Need where that cannot be told from
+// what was decided.
 func (s *Set) analyse(at place, callDir tongs.Path, in Input) (*command.Analysis, error) {
+	look := &looked{}
 	opt := command.Options{POSIX: s.posix()}
-	a, err := command.Analyse(in.Command, s.world(at), opt)
+	a, err := command.Analyse(in.Command, s.world(at, look), opt)
+	if err == nil && in.Stdin != "" && len(a.Commands) == 1 {
+		// Only where nothing else can have read a part of it is the input what a shell would take for commands.
+		opt.Input = &in.Stdin
+		a, err = command.Analyse(in.Command, s.world(at, look), opt)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if in.Stdin != "" && len(a.Commands) == 1 {
-		// Only where nothing else can have read a part of it is the input what a shell would take for commands.
-		opt.Input = &in.Stdin
-		if a, err = command.Analyse(in.Command, s.world(at), opt); err != nil {
-			return nil, err
-		}
-	}
-	if at.dir != callDir {
+	if at.dir != callDir || in.Persist {
 		a.Effects = append(a.Effects, tongs.Effect{Kind: tongs.EffectRead, Path: at.dir, Why: "works in this directory"})
 	}
+	if look.undecided != nil {
+		return nil, look.undecided
+	}
+	look.add(a)
 	return a, nil
 }
 
@@ -159,6 +173,7 @@ func (s *Set) plan(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, e
 	if err != nil {
 		return nil, err
 	}
+	markNew(v.Files, a.Effects)
 	plan := &tongs.Plan{
 		Effects: a.Effects, Message: "Run: " + ran.Short(in.Command, titleRunes), Kind: tongs.KindExecute,
 		Preview: func(context.Context) (string, error) { return preview(in, at.dir, a), nil },
@@ -168,6 +183,19 @@ func (s *Set) plan(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, e
 		plan.Default = &free
 	}
 	return plan, nil
+}
+
+// markNew marks the writes that make a new file: as for write_file, only overwriting one needs a word of its own.
+func markNew(files tongs.FileView, effects []tongs.Effect) {
+	for i := range effects {
+		e := &effects[i]
+		if e.Kind != tongs.EffectWrite || e.Unknown || e.MustAsk {
+			continue
+		}
+		if v, err := files.Version(e.Path); err == nil && v == tongs.Absent {
+			e.Incidental = true
+		}
+	}
 }
 
 // possible refuses what cannot be done together, and jobs where there can be none.

@@ -171,14 +171,10 @@ func (s *Set) keep(ctx context.Context, env *tongs.Env, at place, k *keeper, out
 	}
 	next := session{Dir: &at.dir}
 	if ended.dir != began.dir {
-		p, err := at.files.Resolve(ended.dir)
-		if err == nil && at.zoneSpelling(ended.dir, p.Root) {
-			err = tongs.Errorf(tongs.CodeInvalidPath, "a directory of the machine")
-		}
-		if err != nil || !isDir(at.files, p) {
-			out.remarks = append(out.remarks, "the session stays in "+at.dir.String()+": "+ended.dir+" is not inside the workspace")
-		} else {
+		if p, ok := at.inside(ended.dir); ok {
 			next.Dir, out.Workdir = &p, p.String()
+		} else {
+			out.remarks = append(out.remarks, "the session stays in "+at.dir.String()+": "+ended.dir+" is not a directory of the workspace")
 		}
 	}
 	var left []string
@@ -190,6 +186,13 @@ func (s *Set) keep(ctx context.Context, env *tongs.Env, at place, k *keeper, out
 		return fmt.Errorf("what the session keeps of its shell: %w", err)
 	}
 	return nil
+}
+
+// inside returns the directory of the roots that a host path is. A running call may not look at it, but the next one
+// will: what is no directory then is not used.
+func (at place) inside(host string) (tongs.Path, bool) {
+	p, err := at.files.Resolve(host)
+	return p, err == nil && (p.Root == tongs.WorkspaceRoot || !at.zoneSpelling(host, p.Root))
 }
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

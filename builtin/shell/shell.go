@@ -45,7 +45,8 @@ type Options struct {
 	LookPath func(name string) (string, bool)
 	// Home is the home directory that commands have in the sandbox; empty means that it is not known.
 	Home string
-	// Scratch are directories that are private to each command: /tmp.
+	// Scratch are directories that are private to each command, so that reading and writing there is free: none. Name
+	// /tmp where the sandbox makes it so and no root lies in it.
 	Scratch []string
 	// FreeReads makes commands free that are known to only read, and only inside the roots, where no rule says otherwise.
 	FreeReads bool
@@ -74,9 +75,6 @@ func (o Options) withDefaults() Options {
 			found, err := exec.LookPath(name)
 			return found, err == nil
 		}
-	}
-	if o.Scratch == nil {
-		o.Scratch = []string{"/tmp"}
 	}
 	set(&o.Jobs, 8)
 	set(&o.MaxJobs, 64)

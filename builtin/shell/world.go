@@ -3,9 +3,11 @@ package shell
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
@@ -20,24 +22,69 @@ type place struct {
 	vars map[string]string
 }
 
+// looked is what an analysis looked at: files whose content counts, and directories.
+type looked struct {
+	files, dirs []tongs.Path
+	// undecided is met when the same is looked at again by a running call, and something else is there by then.
+	undecided *tongs.Need
+}
+
+// note keeps a need that came up, and reports whether err is nil.
+func (l *looked) note(err error) bool {
+	if need, ok := errors.AsType[*tongs.Need](err); ok && l.undecided == nil {
+		l.undecided = need
+	}
+	return err == nil
+}
+
+// add gives an analysis the effects of having been looked at: running a file reads it, and a call that runs may look
+// only at what was decided.
+func (l *looked) add(a *command.Analysis) {
+	covered := func(p tongs.Path, below bool) bool {
+		return slices.ContainsFunc(a.Effects, func(e tongs.Effect) bool {
+			return e.Kind == tongs.EffectRead && !e.Unknown && e.Path.Contains(p) ||
+				below && e.Kind.OnPath() && !e.Unknown && p.Contains(e.Path)
+		})
+	}
+	for i, list := range [][]tongs.Path{l.files, l.dirs} {
+		for _, p := range list {
+			if !covered(p, i == 1) {
+				a.Effects = append(a.Effects, tongs.Effect{Kind: tongs.EffectRead, Path: p})
+			}
+		}
+	}
+}
+
 // world is what a command would meet there.
-func (s *Set) world(at place) command.World {
+func (s *Set) world(at place, look *looked) command.World {
 	return command.World{
 		Resolve:      at.resolver(at.files.Resolve),
 		ResolveEntry: at.resolver(at.files.ResolveEntry),
 		IsDir: func(p tongs.Path) bool {
+			look.dirs = append(look.dirs, p)
 			info, err := at.files.Stat(p)
-			return err == nil && info.Type == tongs.FileDirectory
+			return look.note(err) && info.Type == tongs.FileDirectory
 		},
-		Hash:     func(p tongs.Path) (tongs.Version, error) { return hash(at.files, p, s.opt.HashBytes) },
+		Hash: func(p tongs.Path) (tongs.Version, error) {
+			look.files = append(look.files, p)
+			version, err := hash(at.files, p, s.opt.HashBytes)
+			look.note(err)
+			return version, err
+		},
 		LookPath: s.opt.LookPath,
 		Home:     s.opt.Home,
 		Var: func(name string) (string, bool) {
 			value, ok := at.vars[name]
 			return value, ok
 		},
-		Scratch: s.opt.Scratch,
+		Scratch: slices.DeleteFunc(slices.Clone(s.opt.Scratch), at.holdsWorkspace),
 	}
+}
+
+// holdsWorkspace reports whether the workspace lies in a directory of the machine: then that is not private.
+func (at place) holdsWorkspace(dir string) bool {
+	host := filepath.ToSlash(at.files.Host(tongs.Path{Rel: "."}))
+	return host == dir || strings.HasPrefix(host, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // resolver turns what a shell takes a spelling for into what the files of a call do: relative to the directory the

@@ -1,0 +1,185 @@
+package shell
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+)
+
+// rules makes rules of the user's of patterns of commands.
+func rules(decision tongs.Decision, patterns ...string) (list []tongs.Rule) {
+	for _, pattern := range patterns {
+		list = append(list, tongs.Rule{
+			Layer: tongs.LayerUser, Toolset: Toolset, Effects: tongs.Kinds(tongs.EffectExecute), Pattern: pattern, Decision: decision,
+		})
+	}
+	return list
+}
+
+func TestRulesDecideWhatRuns(t *testing.T) {
+	b := newBench(t, setup{rules: append(
+		rules(tongs.PreApproved, "git ", "head", "cat", "echo", "env", "sh", "bash", "xargs", "timeout"),
+		rules(tongs.Blocked, "rm", "curl")...,
+	)})
+	b.put("script.sh", "echo hi\n", 0o755)
+	b.put(".env", "SECRET=1\n", 0o600)
+	outside := filepath.Join(realDir(t), "secret")
+	b.must(os.WriteFile(outside, []byte("x"), 0o600))
+	b.must(os.Symlink(outside, filepath.Join(b.dir, "link")))
+	for command, want := range map[string]tongs.Decision{
+		"git log | head -3":                 tongs.PreApproved,
+		"git log -1 && echo done":           tongs.PreApproved,
+		"cat script.sh | head -1":           tongs.PreApproved,
+		"(cd . && git status)":              tongs.PreApproved,
+		"echo a > /dev/null":                tongs.PreApproved,
+		"cat /etc/passwd":                   tongs.Ask,
+		"cat < /etc/passwd":                 tongs.Ask,
+		"cat ../x":                          tongs.Ask,
+		"cat link":                          tongs.Ask,
+		"cat .env":                          tongs.Ask,
+		"echo x > new.txt":                  tongs.PreApproved,
+		"echo x > script.sh":                tongs.Ask,
+		"echo x > .git/hooks/pre-commit":    tongs.Ask,
+		"gitk":                              tongs.Ask,
+		"./script.sh":                       tongs.Ask,
+		"git -c core.pager=./script.sh log": tongs.Ask,
+		"PATH=.:$PATH git log":              tongs.Ask,
+		"$(echo git) log":                   tongs.Ask,
+		"git log | wc -l":                   tongs.Ask,
+		"rm x":                              tongs.Blocked,
+		"git log; rm x":                     tongs.Blocked,
+		"env rm x":                          tongs.Blocked,
+		"timeout 5 env -i rm x":             tongs.Blocked,
+		"sh -c 'echo a; bash -c \"rm x\"'":  tongs.Blocked,
+		"echo x | xargs rm":                 tongs.Blocked,
+		"echo $(rm x)":                      tongs.Blocked,
+		"f() { rm x; }; f":                  tongs.Blocked,
+		"/bin/rm x":                         tongs.Blocked,
+		"find . -exec rm {} +":              tongs.Blocked,
+		"if true; then ( echo; { /usr/bin/rm x; } & ) fi": tongs.Blocked,
+	} {
+		if e := b.explain("shell", args{"command": command}); e.Decision != want {
+			t.Errorf("%s: %s by %s, want %s; effects %v", command, e.Decision, e.Rule, want, e.Effects)
+		}
+	}
+	b.sh("cat script.sh | head -1")
+	b.equal("questions about what rules free", len(b.questions()), 0)
+	b.fails(tongs.CodeBlocked, "", "shell", args{"command": "env rm -rf sub"})
+	b.fails(tongs.CodeBlocked, "", "shell", args{"command": "bash", "stdin": "rm -rf sub\n"})
+	b.equal("questions about what is blocked", len(b.questions()), 0)
+	b.equal("the script", b.exists("script.sh"), true)
+}
+
+func TestStdinOfAShellIsACommand(t *testing.T) {
+	b := newBench(t, setup{rules: rules(tongs.PreApproved, "bash", "echo", "cat", "head")})
+	for stdin, want := range map[string]tongs.Decision{
+		"echo hi\n":      tongs.PreApproved,
+		"touch made\n":   tongs.Ask,
+		"$(echo touch)x": tongs.Ask,
+	} {
+		if e := b.explain("shell", args{"command": "bash", "stdin": stdin}); e.Decision != want {
+			t.Errorf("%q: %s, effects %v", stdin, e.Decision, e.Effects)
+		}
+	}
+	// What another program takes off the beginning changes what the shell reads.
+	if e := b.explain("shell", args{"command": "head -c 1 >/dev/null; bash", "stdin": "#touch made\n"}); e.Decision != tongs.Ask {
+		t.Errorf("a shell that is not the first reader: %s, effects %v", e.Decision, e.Effects)
+	}
+	b.equal("input for a program that only reads", b.explain("shell", args{"command": "cat", "stdin": "touch x"}).Decision, tongs.PreApproved)
+}
+
+func TestReadersCanBeFree(t *testing.T) {
+	free := newBench(t, setup{Options: Options{FreeReads: true}})
+	for command, want := range map[string]tongs.Decision{
+		"ls -la | head": tongs.PreApproved, "cat a; grep -r x .": tongs.PreApproved, "cat /etc/passwd": tongs.Ask, "touch a": tongs.Ask, "make": tongs.Ask,
+	} {
+		if e := free.explain("shell", args{"command": command}); e.Decision != want {
+			t.Errorf("%s: %s by %s; effects %v", command, e.Decision, e.Rule, e.Effects)
+		}
+	}
+	strict := newBench(t, setup{})
+	strict.equal("without the option", strict.explain("shell", args{"command": "ls"}).Decision, tongs.Ask)
+}
+
+// A grant for a script of the workspace is one for what is in it.
+func TestGrantForAScriptLapsesWithItsContent(t *testing.T) {
+	b := newBench(t, setup{answer: func(approval.Question) approval.Answer {
+		return approval.Answer{Approved: true, Scope: approval.Session}
+	}})
+	b.put("script.sh", "#!/bin/sh\necho one\n", 0o755)
+	b.equal("first", b.sh("./script.sh").Stdout, "one\n")
+	b.equal("questions", len(b.questions()), 1)
+	b.equal("again", b.sh("./script.sh").Stdout, "one\n")
+	b.equal("questions while it is the same", len(b.questions()), 0)
+	b.put("script.sh", "#!/bin/sh\necho two\n", 0o755)
+	b.equal("changed", b.sh("./script.sh").Stdout, "two\n")
+	b.equal("questions once it changed", len(b.questions()), 1)
+}
+
+// While a person looks at the question, the script changes: what they approved is not what would run.
+func TestScriptThatChangesWhileAPersonIsAsked(t *testing.T) {
+	var b *bench
+	n := 0
+	b = newBench(t, setup{answer: func(approval.Question) approval.Answer {
+		if n++; n == 1 {
+			b.put("script.sh", "#!/bin/sh\necho evil\n", 0o755)
+		}
+		return approval.Answer{Approved: n == 1}
+	}})
+	b.put("script.sh", "#!/bin/sh\necho good\n", 0o755)
+	res := b.fails(tongs.CodeDenied, "", "shell", args{"command": "./script.sh"})
+	if strings.Contains(res.Content, "evil") {
+		t.Errorf("it ran: %s", res.Content)
+	}
+	b.equal("questions", len(b.questions()), 2)
+}
+
+// The same with a link that leads elsewhere by then.
+func TestLinkThatMovesWhileAPersonIsAsked(t *testing.T) {
+	var b *bench
+	n := 0
+	b = newBench(t, setup{answer: func(approval.Question) approval.Answer {
+		if n++; n == 1 {
+			link := filepath.Join(b.dir, "link")
+			b.must(os.Remove(link))
+			b.must(os.Symlink(".envrc", link))
+		}
+		return approval.Answer{Approved: n == 1}
+	}})
+	b.must(os.Symlink("harmless", filepath.Join(b.dir, "link")))
+	b.fails(tongs.CodeDenied, "", "shell", args{"command": "echo evil > link"})
+	b.equal("written", b.exists(".envrc"), false)
+	if asked := b.questions(); len(asked) != 2 || !strings.Contains(asked[1].Effects[len(asked[1].Effects)-1].String()+asked[1].Message, "") {
+		t.Errorf("questions %v", asked)
+	}
+}
+
+func TestQuestionShowsWhatWasFound(t *testing.T) {
+	b := newBench(t, setup{rules: rules(tongs.PreApproved, "cat")})
+	b.sh("cd . && cat a.txt | tee copy.txt; cat /etc/hostname; \\\necho \u202egnp.exe")
+	asked := b.questions()
+	if len(asked) != 1 {
+		t.Fatalf("%d questions", len(asked))
+	}
+	q := asked[0]
+	b.equal("message", q.Message, "Run: cd . && cat a.txt | tee copy.txt; cat /etc/hostname; \\ ...")
+	b.equal("kind", q.Kind, tongs.KindExecute)
+	for _, want := range []string{"$ cd . && cat a.txt", "> echo \\u202egnp.exe", "write copy.txt", "! reads /etc/hostname", "tee copy.txt"} {
+		b.contains("preview", q.Preview, want)
+	}
+	if strings.ContainsRune(q.Preview, '\u202e') {
+		t.Error("the preview lets a direction mark through")
+	}
+	b.sh("uname")
+	b.equal("preview of a plain command", b.questions()[0].Preview, "$ uname")
+}
+
+func TestZoneNamesAreNotPathsOfTheMachine(t *testing.T) {
+	// /spill is a zone to read_file; to a program it is a directory of the machine.
+	b := newBench(t, setup{rules: rules(tongs.PreApproved, "cat")})
+	b.equal("decision", b.explain("shell", args{"command": "cat /spill/x"}).Decision, tongs.Ask)
+}

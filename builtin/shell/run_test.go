@@ -1,0 +1,280 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/schema"
+)
+
+func TestOutputAndExitCode(t *testing.T) {
+	b := newBench(t, setup{})
+	res := b.shell("echo out; echo err >&2; exit 3")
+	out := value[Output](b, res)
+	b.equal("stdout", out.Stdout, "out\n")
+	b.equal("stderr", out.Stderr, "err\n")
+	b.equal("exit code", out.ExitCode, 3)
+	b.equal("content", res.Content, "out\n[stderr]\nerr\n(exit code 3)")
+	b.equal("title", res.Title, "echo out; echo err >&2; exit 3")
+	if out.Usage == nil || out.Usage.Memory <= 0 {
+		t.Errorf("usage = %+v", out.Usage)
+	}
+	if report, ok := res.Metadata["sandbox"].(map[string]any); !ok || report["tier"] == "" {
+		t.Errorf("metadata = %v", res.Metadata)
+	}
+	b.equal("content of silence", b.shell("true").Content, "(no output)")
+	b.equal("content of a silent failure", b.shell("false").Content, "(no output)\n(exit code 1)")
+	b.equal("content of stderr alone", b.shell("echo e >&2").Content, "e\n")
+}
+
+func TestSignals(t *testing.T) {
+	b := newBench(t, setup{})
+	res := b.shell("kill -TERM $$")
+	out := value[Output](b, res)
+	b.equal("exit code", out.ExitCode, 143)
+	b.equal("signal", out.Signal, "terminated")
+	b.contains("content", res.Content, "ended by a signal: terminated")
+}
+
+func TestAliasesOfToolAndArguments(t *testing.T) {
+	b := newBench(t, setup{})
+	for _, name := range []string{"bash", "execute_command"} {
+		if res := b.call(name, args{"cmd": "echo hi", "timeout": "5"}); res.Content != "hi\n" {
+			t.Errorf("%s: %q", name, res.Content)
+		}
+	}
+}
+
+func TestStreamsArriveInOrder(t *testing.T) {
+	b := newBench(t, setup{})
+	var got strings.Builder
+	count := 0
+	res := b.callAs(context.Background(), "s", "shell", args{"command": "for i in 1 2 3 4 5; do echo $i; done; echo last >&2"},
+		func(u tongs.Update) {
+			if u.Stream == "stdout" {
+				got.WriteString(u.Text)
+			}
+			if u.Stream != "" {
+				count++
+			}
+		})
+	if !res.OK() {
+		t.Fatal(res.Error)
+	}
+	b.equal("updates", got.String(), "1\n2\n3\n4\n5\n")
+	if count < 2 {
+		t.Errorf("%d updates", count)
+	}
+}
+
+// The first line must reach the caller while the command still runs: it ends only once that line made a file appear.
+func TestUpdatesComeWhileTheCommandRuns(t *testing.T) {
+	b := newBench(t, setup{})
+	seen := false
+	res := b.callAs(context.Background(), "s", "shell",
+		args{"command": "echo ready; while ! test -e go; do sleep 0.01; done; echo done", "timeout": 30},
+		func(u tongs.Update) {
+			if strings.Contains(u.Text, "ready") && !seen {
+				seen = true
+				if err := os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o644); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	b.equal("content", res.Content, "ready\ndone\n")
+}
+
+func TestTimeoutKeepsPartialOutput(t *testing.T) {
+	b := newBench(t, setup{})
+	res := b.fails(tongs.CodeTimeout, "killed after 1s", "shell", args{"command": "echo partial; sleep 100", "timeout": 1})
+	out := value[Output](b, res)
+	b.equal("stdout", out.Stdout, "partial\n")
+	b.equal("timed out", out.TimedOut, true)
+	b.contains("content", res.Content, "TIMEOUT: ")
+	b.contains("content", res.Content, "\npartial")
+	spec := b.set.Tools()[0].Spec()
+	var v schema.Validator
+	b.must(v.CheckOutput(spec, res.Value))
+}
+
+func TestTimeoutOfTheCallIsATimeoutToo(t *testing.T) {
+	b := newBench(t, setup{})
+	res := b.engine.Call(context.Background(), &tongs.Call{
+		Tool: "shell", Args: []byte(`{"command":"echo partial; sleep 100"}`), Timeout: 1e9,
+	})
+	if res.OK() || res.Error.Code != tongs.CodeTimeout {
+		t.Fatalf("%v", res.Error)
+	}
+	b.equal("stdout", value[Output](b, res).Stdout, "partial\n")
+}
+
+func TestCancelKillsTheWholeTree(t *testing.T) {
+	b := newBench(t, setup{})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	// The daemon leaves its group and its session, and writes as long as it lives.
+	command := `setsid sh -c 'while :; do echo x >> beat; sleep 0.01; done' & while ! test -s beat; do sleep 0.01; done; echo started; sleep 100`
+	res := b.callAs(ctx, "s", "shell", args{"command": command}, func(u tongs.Update) {
+		if strings.Contains(u.Text, "started") {
+			cancel()
+		}
+	})
+	if res.OK() || res.Error.Code != tongs.CodeCancelled {
+		t.Fatalf("%v\n%s", res.Error, res.Content)
+	}
+	b.contains("content", res.Content, "started")
+	before := b.get("beat")
+	b.shell("sleep 0.2") // twenty beats of a daemon that lives
+	b.equal("file of the daemon", b.get("beat"), before)
+}
+
+func TestStdin(t *testing.T) {
+	b := newBench(t, setup{})
+	b.equal("stdin by default", b.sh("cat; echo end").Stdout, "end\n")
+	b.equal("stdin given", b.sh("cat", args{"stdin": "hello"}).Stdout, "hello")
+	long := strings.Repeat("0123456789\n", 50_000)
+	b.equal("long stdin", b.sh("wc -c", args{"stdin": long}).Stdout, fmt.Sprintln(len(long)))
+	b.equal("stdin nobody reads", b.sh("echo fine", args{"stdin": long}).Stdout, "fine\n")
+}
+
+func TestTerminal(t *testing.T) {
+	b := newBench(t, setup{})
+	out := b.sh("tty; test -t 0 && test -t 1 && test -t 2 && echo terminal", args{"pty": true})
+	b.contains("stdout", out.Stdout, "/dev/pts/")
+	b.contains("stdout", out.Stdout, "\nterminal\n")
+	b.contains("without pty", b.sh("tty").Stdout, "not a tty")
+	b.contains("typed", b.sh("read line; echo got $line", args{"pty": true, "stdin": "typed\n"}).Stdout, "got typed")
+	b.fails(tongs.CodeInvalidArgs, "pty and persist", "shell", args{"command": "true", "pty": true, "persist": true})
+	b.fails(tongs.CodeInvalidArgs, "newline", "shell", args{"command": "cat", "pty": true, "stdin": "x"})
+}
+
+func TestColoursAreForPeople(t *testing.T) {
+	b := newBench(t, setup{})
+	res := b.shell(`printf '\033[31mred\033[0m \033]0;title\007\033]52;c;ZXZpbA==\007\033[2Jtext\n'`)
+	b.equal("content", res.Content, "red text\n")
+	b.equal("display", res.Display, "\x1b[31mred\x1b[0m text\n\x1b[0m")
+	b.equal("display without colours", b.shell("echo plain").Display, "")
+}
+
+func TestStrangeOutput(t *testing.T) {
+	b := newBench(t, setup{})
+	b.equal("invalid UTF-8", b.sh(`printf 'a\xffb\n'`).Stdout, "a\uFFFDb\n")
+	b.contains("binary", b.sh(`head -c 1000 /dev/zero`).Stdout, "[binary output, 1.0 kB]")
+	b.equal("progress", b.sh(`printf '10%%\r50%%\r100%%\n'`).Stdout, "100%\n")
+}
+
+// A gigabyte of output costs neither memory nor patience of the model: head, tail, and where the rest is. The spill has
+// a limit, and so has the sandbox.
+func TestAGigabyteOfOutputIsBounded(t *testing.T) {
+	b := newBench(t, setup{limits: sandbox.Limits{Output: 2 << 30}})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	res := b.shell("echo head; head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo tail")
+	runtime.ReadMemStats(&after)
+	out := value[Output](b, res)
+	if len(out.Stdout) > 40_000 {
+		t.Errorf("%d bytes shown", len(out.Stdout))
+	}
+	b.contains("stdout", out.Stdout, "head\n")
+	b.contains("stdout", out.Stdout, "tail\n")
+	b.contains("stdout", out.Stdout, "left out; read_file /spill/")
+	if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 64<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+}
+
+func TestOutputBeyondTheLimitOfTheSandbox(t *testing.T) {
+	b := newBench(t, setup{limits: sandbox.Limits{Output: 1 << 20}})
+	res := b.shell("yes")
+	b.contains("content", res.Content, "limit of output was reached")
+}
+
+func TestWorkdir(t *testing.T) {
+	b := newBench(t, setup{})
+	b.put("sub/a.txt", "inside\n", 0o644)
+	b.put("file", "", 0o644)
+	b.must(os.Symlink("/etc", filepath.Join(b.dir, "out")))
+	b.must(os.Symlink("sub", filepath.Join(b.dir, "link")))
+	b.equal("relative", b.sh("cat a.txt", args{"workdir": "sub"}).Stdout, "inside\n")
+	b.equal("absolute", b.sh("cat a.txt", args{"workdir": filepath.Join(b.dir, "sub")}).Stdout, "inside\n")
+	b.equal("by a link", b.sh("cat a.txt", args{"cwd": "link"}).Stdout, "inside\n")
+	for _, outside := range []string{"/", "/etc", "..", "out", "sub/../..", "/proc/self/root/etc"} {
+		b.fails(tongs.CodeInvalidPath, "", "shell", args{"command": "pwd", "workdir": outside})
+	}
+	b.fails(tongs.CodeInvalidPath, "not a directory", "shell", args{"command": "pwd", "workdir": "file"})
+	b.fails(tongs.CodeFileNotFound, "", "shell", args{"command": "pwd", "workdir": "nope"})
+}
+
+func TestCommandsThatCannotBeParsed(t *testing.T) {
+	b := newBench(t, setup{})
+	res := b.fails(tongs.CodeInvalidArgs, "cannot be parsed", "shell", args{"command": "echo ok\nif true; then"})
+	if res.Error.Details["line"] == nil || res.Error.Details["column"] == nil {
+		t.Errorf("details %v", res.Error.Details)
+	}
+	b.fails(tongs.CodeInvalidArgs, "empty", "shell", args{"command": "  \n"})
+	b.fails(tongs.CodeInvalidArgs, "NUL", "shell", args{"command": "echo a\x00b"})
+	b.fails(tongs.CodeInvalidArgs, "timeout", "shell", args{"command": "true", "timeout": 601})
+	b.equal("questions", len(b.questions()), 0)
+}
+
+// recorder notes how commands are run.
+type recorder struct {
+	tongs.Commands
+	ran *[]tongs.Command
+}
+
+func (r recorder) Run(ctx context.Context, cmd *tongs.Command) (*tongs.Exit, error) {
+	*r.ran = append(*r.ran, *cmd)
+	return r.Commands.Run(ctx, cmd)
+}
+
+func TestWhatOnlyReadsRunsReadOnly(t *testing.T) {
+	b := newBench(t, setup{})
+	b.put("a", "x\n", 0o644)
+	b.put("s.sh", "#!/bin/sh\necho y > made\n", 0o755)
+	opt := b.engineOptions(b.dir, setup{})
+	var commands []tongs.Command
+	inner := opt.Commands
+	opt.Commands = func(g tongs.Grant) tongs.Commands { return recorder{inner(g), &commands} }
+	b.rebuild(opt)
+	for command, want := range map[string]bool{
+		"cat a": true, "cat a | head -1 | wc -l": true, "grep -r x . || true": true, "ls -l; pwd": true,
+		"touch b": false, "cat a > c": false, "./s.sh": false, "cat a; rm c": false, "sort -o a a": false, "echo $(touch d)": false,
+	} {
+		commands = nil
+		b.shell(command)
+		if len(commands) != 1 || commands[0].ReadOnly != want {
+			t.Errorf("%s: read-only %v, want %v", command, commands[0].ReadOnly, want)
+		}
+	}
+}
+
+func TestBackgroundNeedsAHostThatStays(t *testing.T) {
+	b := newBench(t, setup{})
+	b.fails(tongs.CodeInvalidArgs, "leave out background", "shell", args{"command": "sleep 1", "background": true})
+	b.equal("questions", len(b.questions()), 0)
+}
+
+func TestPlantedNamesAreSaid(t *testing.T) {
+	b := newBench(t, setup{})
+	res := b.shell("mkdir -p new/.vscode && echo '{}' > new/.vscode/tasks.json; echo done")
+	b.contains("content", res.Content, "should be looked at by a person")
+	b.contains("content", res.Content, ".vscode")
+}
+
+func TestWithoutASandboxNothingRuns(t *testing.T) {
+	b := newBench(t, setup{})
+	opt := b.engineOptions(b.dir, setup{})
+	opt.Commands = nil
+	b.rebuild(opt)
+	b.fails(tongs.CodeSandboxUnavailable, "no sandbox", "shell", args{"command": "touch made"})
+	b.equal("made", b.exists("made"), false)
+}
