@@ -3,6 +3,7 @@ package ignore_test
 import (
 	"bytes"
 	"fmt"
+	"go/build"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -111,8 +112,24 @@ func (r *repo) ours() (list []string) {
 	return list
 }
 
-// compare fails for each path that one lists and the other does not.
-func (r *repo) compare() {
+// compareSome is compare for a tree that is neither ignored as a whole nor not at all.
+func (r *repo) compareSome() {
+	r.Helper()
+	listed, all := r.compare(), 0
+	err := walk.Walk(r.Context(), walk.Options{
+		Root: r.dir, Sorted: true, NoIgnore: true, Hidden: true,
+		Skip: func(rel string, _ bool) bool { return rel == ".git" },
+	}, func(*walk.Entry) error {
+		all++
+		return nil
+	})
+	if err != nil || listed < all/20 || listed > all-all/20 {
+		r.Errorf("%d of %d files are not ignored (%v); that compares little", listed, all, err)
+	}
+}
+
+// compare fails for each path that one lists and the other does not. It returns how many git lists.
+func (r *repo) compare() int {
 	r.Helper()
 	git, own := r.wanted(), r.ours()
 	wrong := 0
@@ -124,6 +141,7 @@ func (r *repo) compare() {
 		wrong++
 		r.explain(wrong, p, "left out, but git lists it")
 	}
+	return len(git)
 }
 
 func difference(a, b []string) (only []string) {
@@ -177,7 +195,7 @@ func TestGeneratedPatternsAsGit(t *testing.T) {
 			for i := range batch {
 				g.generate(r, fmt.Sprintf("c%d/", i))
 			}
-			r.compare()
+			r.compareSome()
 		})
 	}
 }
@@ -210,6 +228,72 @@ func TestGeneratedExcludeFilesAsGit(t *testing.T) {
 			r.compare()
 		})
 	}
+}
+
+// TestRealTreeAsGit strews ignore files over a tree with the names of Go's own source.
+func TestRealTreeAsGit(t *testing.T) {
+	src := filepath.Join(build.Default.GOROOT, "src")
+	var paths []string
+	if err := walk.Walk(t.Context(), walk.Options{Root: src, Sorted: true, Hidden: true, NoIgnore: true}, func(e *walk.Entry) error {
+		if e.Type == walk.File && e.Name() != ".gitignore" {
+			paths = append(paths, e.Rel)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) < 5000 {
+		t.Fatalf("only %d files in %s", len(paths), src)
+	}
+	r := newRepo(t)
+	for _, p := range paths {
+		r.write(p, "")
+	}
+	for round := range 6 {
+		g := generator{rand.New(rand.NewPCG(uint64(round), 6))}
+		for range 40 {
+			p := paths[g.IntN(len(paths))]
+			for range g.IntN(3) {
+				p = filepath.Dir(p)
+			}
+			dir := filepath.Dir(p)
+			var below []string
+			for range 50 {
+				if rel, err := filepath.Rel(dir, paths[g.IntN(len(paths))]); err == nil && !strings.HasPrefix(rel, "..") {
+					below = append(below, rel)
+				}
+			}
+			if below = append(below, filepath.Base(p)); dir != "." {
+				r.write(dir+"/.gitignore", g.file(below))
+			}
+		}
+		r.write(".gitignore", g.plain(paths)+g.plain(paths)+"!*.go\n"+g.plain(paths))
+		r.compareSome()
+	}
+}
+
+// plain is an ignore file as people write them.
+func (g generator) plain(paths []string) string {
+	var b strings.Builder
+	for range 5 {
+		p := paths[g.IntN(len(paths))]
+		switch g.IntN(6) {
+		case 0:
+			p = "*" + filepath.Ext(p)
+		case 1:
+			p = "/" + filepath.Dir(p) + "/"
+		case 2:
+			p = "**/" + filepath.Base(filepath.Dir(p)) + "/*_test.go"
+		case 3:
+			p = filepath.Base(p)
+		case 4:
+			p = filepath.Dir(filepath.Dir(p)) + "/**/*.s"
+		case 5:
+			p = "!" + p
+		}
+		b.WriteString(p + "\n")
+	}
+	return b.String()
 }
 
 // generator makes trees and patterns that are hard to get right.
