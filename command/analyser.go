@@ -16,8 +16,8 @@ type analyser struct {
 	notes    []string
 	// at is the index of the command that effects belong to, -1 before the first.
 	at int
-	// steps counts the commands followed so far.
-	steps int
+	// steps counts the commands followed so far, lookups the paths resolved.
+	steps, lookups int
 	// writes is true once something was met that is not known to only read.
 	writes bool
 	// full is true once there were too many effects to tell.
@@ -47,6 +47,9 @@ type ctx struct {
 	in input
 	// calls are the functions that are being called.
 	calls []*syntax.FuncDecl
+	// posix is set where the text is read as sh does; repeated where it may run again; continued where the shell has
+	// run other commands before.
+	posix, repeated, continued bool
 }
 
 // inside returns the context of what a construct holds.
@@ -76,6 +79,14 @@ const (
 	inputFile
 	inputList
 )
+
+// shared returns the input of a command that may not be the first to read it: any part of it may be gone.
+func (in input) shared() input {
+	if in.kind == inputInherited {
+		return in
+	}
+	return input{kind: inputUnknown}
+}
 
 // result finishes the analysis.
 func (a *analyser) result() *Analysis {

@@ -24,6 +24,8 @@ type arg struct {
 	// below is set where it is a path that stays in dir.
 	below bool
 	dir   string
+	// solid is set where it surely is no option.
+	solid bool
 	// glob is set where the shell replaces it by the names that it matches.
 	glob bool
 	// num is set where it is a number.
@@ -63,7 +65,7 @@ func (a arg) element() string {
 
 // mayBeOption reports whether a program may take the word for an option.
 func (a arg) mayBeOption() bool {
-	return strings.HasPrefix(a.text, "-") && !a.is("-") || a.text == "" && !a.exact() && !a.fd
+	return strings.HasPrefix(a.text, "-") && !a.is("-") || a.text == "" && !a.exact() && !a.fd && !a.solid
 }
 
 // Shown returns the words of an execute effect as a person should see them: a word that is not known is shown by its

@@ -61,6 +61,12 @@ func (a *analyser) assignName(st *state, name string, v *value) {
 	if steers(name) {
 		a.poison("assigning " + name + " changes what runs")
 	}
+	if old := st.vars[name]; old != nil && old.frozen {
+		a.poison("assigning " + name + " fails, since it was made read-only")
+	}
+	if dynamic(name) {
+		v = nil
+	}
 	st.set(name, v)
 }
 
@@ -156,13 +162,24 @@ func (a *analyser) array(c ctx, st *state, as *syntax.Assign, old *value) *value
 // decl follows declare, local, export, readonly and typeset.
 func (a *analyser) decl(c ctx, st *state, x *syntax.DeclClause) {
 	defer a.begin(c, x.Pos(), x.End())()
-	keyed := false
+	keyed, frozen := false, x.Variant.Value == "readonly"
 	argv := []string{x.Variant.Value}
 	if x.Variant.Value == "nameref" {
 		a.poison("a reference to another variable cannot be followed")
 	}
 	for _, as := range x.Args {
 		argv = append(argv, a.declArg(c, st, x, as, &keyed))
+		switch {
+		case as.Name == nil:
+			frozen = frozen || strings.Contains(argv[len(argv)-1], "r")
+		case frozen:
+			v := &value{arg: arg{form: formOpaque}}
+			if old := st.vars[as.Name.Value]; old != nil {
+				*v = *old
+			}
+			v.frozen = true
+			st.set(as.Name.Value, v)
+		}
 	}
 	a.executeArgv(argv)
 }
@@ -172,7 +189,7 @@ func (a *analyser) declArg(c ctx, st *state, x *syntax.DeclClause, as *syntax.As
 	if as.Name == nil {
 		got := a.one(c, st, as.Value)
 		if !got.exact() || got.text == "" || !strings.ContainsAny(got.text[:1], "-+") ||
-			strings.Trim(got.text[1:], "aAfFgIlprtux-") != "" {
+			strings.Trim(got.text[1:], "aAfFgprtx-") != "" {
 			a.poison(x.Variant.Value + " " + src + " cannot be followed")
 		}
 		*keyed = *keyed || strings.HasPrefix(got.text, "-") && strings.Contains(got.text, "A")

@@ -19,6 +19,8 @@ func lookupBuiltin(name string) handler {
 		return plainBuiltin
 	case "test", "[":
 		return testBuiltin
+	case "printf":
+		return printfBuiltin
 	case "cd", "pushd":
 		return cdBuiltin
 	case "popd":
@@ -45,7 +47,7 @@ func lookupBuiltin(name string) handler {
 		return shoptBuiltin
 	case "shift":
 		return shiftBuiltin
-	case "read", "mapfile", "readarray", "getopts", "printf", "wait", "unset":
+	case "read", "mapfile", "readarray", "getopts", "wait", "unset":
 		return assigningBuiltin
 	case "export", "declare", "typeset", "local", "readonly":
 		return declareBuiltin
@@ -62,21 +64,85 @@ func plainBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	}
 }
 
+// testBuiltin follows test and [. Their -v and -R evaluate a subscript, which may hold a command.
 func testBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	a.execute(words)
-	for i, w := range words[1:] {
-		next := arg{form: formOpaque}
-		if i+2 < len(words) {
-			next = words[i+2]
+	args := words[1:]
+	if n := len(args); words[0].is("[") && n > 0 && args[n-1].is("]") {
+		args = args[:n-1]
+	}
+	for i, w := range args {
+		before, after := exactly(""), exactly("")
+		if i > 0 {
+			before = args[i-1]
 		}
-		// -v and -R evaluate a subscript.
-		if (w.is("-v") || w.is("-R")) && !(next.exact() && (isName(next.text) || next.text == "]")) {
+		if i+1 < len(args) {
+			after = args[i+1]
+		}
+		switch {
+		case w.many && !w.glob:
+			a.poison("what " + words[0].text + " tests is only known when it runs: " + w.src)
+		case (w.is("-v") || w.is("-R")) && i+1 < len(args) && !(after.exact() && isName(after.text)):
 			a.poison("a test of a subscript may run commands hidden in it")
-		}
-		if w.many && w.text == "" && !w.glob {
+		case !w.exact() && w.text == "" && i+1 < len(args) && !testOperator(after) && !testOperator(before):
 			a.poison("what " + words[0].text + " tests is only known when it runs: " + w.src)
 		}
 	}
+}
+
+// testOperator reports whether a word is an operator of test, and no other than those that take a value as it is.
+func testOperator(w arg) bool {
+	if !w.exact() {
+		return false
+	}
+	switch w.text {
+	case "=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-n", "-z", "-e", "-f", "-d", "-r", "-w", "-x",
+		"-s", "-L", "-h":
+		return true
+	}
+	return false
+}
+
+// printfBuiltin follows printf, which assigns with -v, and with %n in its format.
+func printfBuiltin(a *analyser, c ctx, st *state, words []arg) {
+	rest := words[1:]
+	if len(rest) > 1 && rest[0].is("-v") {
+		name := rest[1]
+		if !name.exact() || !isName(name.text) {
+			a.poison("which variable printf changes is not plain: " + name.src)
+		} else {
+			a.assignName(st, name.text, nil)
+		}
+		rest = rest[2:]
+	}
+	if len(rest) > 0 && rest[0].is("--") {
+		rest = rest[1:]
+	}
+	a.execute(words)
+	switch {
+	case len(rest) == 0:
+	case strings.HasPrefix(rest[0].text, "-"):
+		a.poison("an option of printf is not known: " + rest[0].src)
+	case len(rest) > 1 && (!rest[0].exact() || assignsFormat(rest[0].text)) || rest[0].many:
+		a.poison("a format of printf may assign to variables: " + rest[0].src)
+	}
+}
+
+// assignsFormat reports whether a format for printf may have %n in it.
+func assignsFormat(format string) bool {
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			continue
+		}
+		i++
+		for i < len(format) && strings.IndexByte("0123456789.*-+ #'hlqjzt", format[i]) >= 0 {
+			i++
+		}
+		if i < len(format) && format[i] == 'n' {
+			return true
+		}
+	}
+	return false
 }
 
 func cdBuiltin(a *analyser, c ctx, st *state, words []arg) {
@@ -259,18 +325,32 @@ func trapBuiltin(a *analyser, c ctx, st *state, words []arg) {
 		a.poison("what the trap runs is only known then")
 		return
 	}
+	atExit := !slices.ContainsFunc(rest[1:], func(w arg) bool { return !w.is("EXIT") && !w.is("0") })
+	if !atExit && a.changesShell(st, rest[0].text) {
+		a.poison("a trap changes the shell at any time")
+	}
 	later := st.child()
 	later.dirs = nil
-	if len(st.dirs) == 1 && st.dirs[0] == "" && st.moved == nil {
-		// Most often it stays where it started; a path that only a later cd makes another one is not told twice.
-		later.dirs = nil
-	}
+	c.repeated = true
 	a.nested(c, later, rest[0].text, "trap", syntax.LangBash)
+}
+
+// changesShell reports whether a script may change the shell that runs it.
+func (a *analyser) changesShell(st *state, code string) bool {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(code), "")
+	if err != nil {
+		return true
+	}
+	as := scan(st, file.Stmts)
+	return len(as.names) > 0 || as.all || as.moves || len(as.funcs) > 0
 }
 
 // aliasBuiltin takes up aliases of plain words. Others could change how the text after them is parsed.
 func aliasBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	a.execute(words)
+	if len(words) > 1 && (c.repeated || c.continued) {
+		a.poison("an alias that is made over and over, or for later commands, cannot be followed")
+	}
 	for _, w := range words[1:] {
 		name, body, ok := strings.Cut(w.text, "=")
 		switch {
@@ -294,7 +374,7 @@ func plainWords(s string) bool {
 func reserved(word string) bool {
 	return slices.Contains([]string{
 		"if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do", "done", "in",
-		"function", "time", "coproc",
+		"function", "time", "coproc", "declare", "export", "local", "readonly", "typeset", "nameref", "let", "eval",
 	}, word)
 }
 
@@ -355,19 +435,6 @@ func assigningBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	a.execute(words)
 	name := words[0].text
 	rest := words[1:]
-	if name == "printf" {
-		if len(rest) == 0 || !rest[0].mayBeOption() {
-			return
-		}
-		if rest[0].is("--") {
-			return
-		}
-		if !rest[0].is("-v") || len(rest) < 2 {
-			a.poison("an option of printf is only known when it runs")
-			return
-		}
-		rest = rest[1:2]
-	}
 	for i := 0; i < len(rest); i++ {
 		w := rest[i]
 		switch {

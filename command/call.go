@@ -11,7 +11,6 @@ import (
 
 // simple follows a simple command.
 func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
-	defer a.begin(c, call.Pos(), call.End())()
 	st.moved = nil
 	words := a.words(c, st, call.Args)
 	before := ""
@@ -122,13 +121,12 @@ func (a *analyser) executeFile(st *state, words []arg, at int, file tongs.Path) 
 	a.writes = true
 	argv := elements(words)
 	// Rules see where the file is, whatever directory it was named from.
-	if spelled := path.Clean(words[at].text); strings.Contains(words[at].text, "/") || at > 0 {
-		if p := file.String(); spelled != p && p != words[at].text {
-			if file.Root == tongs.WorkspaceRoot && at == 0 {
-				p = "./" + p
-			}
-			argv[at] = p
+	spelled := path.Clean(words[at].text)
+	if p := file.String(); spelled != p || at == 0 && !strings.Contains(words[at].text, "/") {
+		if file.Root == tongs.WorkspaceRoot && at == 0 {
+			p = "./" + p
 		}
+		argv[at] = p
 	}
 	e := tongs.Effect{Kind: tongs.EffectExecute, Argv: argv}
 	a.bind(&e, file)
@@ -185,6 +183,7 @@ func (a *analyser) function(c ctx, st *state, f *function, words []arg) {
 			continue
 		}
 		sub := c.inside("function " + name)
+		sub.repeated, sub.in = true, c.in.shared()
 		if d := a.declared[decl]; d != nil {
 			d.called, sub.src = true, d.src
 		}

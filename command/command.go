@@ -15,7 +15,9 @@ const (
 	// maxDepth is how deep commands may be nested.
 	maxDepth = 32
 	// maxSteps is how many commands are followed, each iteration and call counted.
-	maxSteps = 2000
+	maxSteps = 1000
+	// maxPaths is how many paths are resolved.
+	maxPaths = 4000
 	// maxEffects is how many different effects are told.
 	maxEffects = 512
 	// maxNested is how deep brackets and braces may be before the text is parsed at all.
@@ -100,7 +102,7 @@ func Analyse(src string, w World, opt Options) (*Analysis, error) {
 		a.poison(why)
 		return a.result(), nil
 	}
-	c := ctx{}
+	c := ctx{continued: opt.Continued}
 	if opt.Input != nil {
 		c.in = input{kind: inputText, text: *opt.Input}
 	}
@@ -177,11 +179,19 @@ func unreadable(src string) string {
 	if !utf8.ValidString(src) {
 		return "the command is not valid UTF-8, so that shells differ in how they read it"
 	}
-	open := 0
+	open, sharp := 0, false
 	for i := range len(src) {
 		switch c := src[i]; {
 		case c < ' ' && c != '\t' && c != '\n', c == 0x7f:
 			return "the command holds a control character, and shells differ in what they make of it"
+		case c == '#':
+			sharp = true
+		case c == '\n':
+			// A comment ends with its line for a shell, whatever its last character is; for the parser it may go on.
+			if sharp && src[i-1] == '\\' {
+				return "a line with a # in it ends with a backslash, and it is not sure where the comment ends"
+			}
+			sharp = false
 		case c == '(' || c == '{' || c == '[':
 			if open++; open > maxNested {
 				return "the command has too many open brackets to be analysed"
@@ -203,7 +213,10 @@ func (a *analyser) script(c ctx, st *state, src string, lang syntax.LangVariant)
 	if err != nil {
 		return parseError(err)
 	}
-	c.src = src
+	c.src, c.posix = src, lang == syntax.LangPOSIX
+	if len(file.Stmts) > 1 {
+		c.in = c.in.shared()
+	}
 	if c.depth++; c.depth > maxDepth {
 		a.poison("commands are nested too deep to be followed")
 		return nil

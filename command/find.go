@@ -114,17 +114,15 @@ func (a *analyser) findExec(c ctx, st *state, words []arg, i int, starts []arg) 
 		a.execdir(c, there, replaced(command, "{}", arg{form: formOpaque, text: "./", src: "{}", many: found.many, glob: true}))
 		return end + 1
 	}
-	switch {
-	case len(starts) == 1 && (starts[0].exact() || starts[0].below) && starts[0].text != "":
+	// Reading where find starts is an effect already, so that any one of them stands for all.
+	found.solid, found.dir = true, starts[0].text
+	for _, w := range starts {
+		if !w.exact() {
+			found.below, found.glob, found.solid = false, false, false
+		}
+	}
+	if len(starts) == 1 && found.below {
 		found.text = starts[0].text
-		if found.dir = starts[0].text; !starts[0].exact() {
-			found.dir = starts[0].dir
-		}
-		if !starts[0].exact() {
-			found.text = ""
-		}
-	default:
-		found.below, found.glob = false, false
 	}
 	sub := c
 	sub.in = input{kind: inputUnknown}

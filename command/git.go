@@ -23,7 +23,7 @@ var gitCommands = map[string]string{
 	"version": "look", "var": "look", "check-ignore": "look", "check-attr": "look", "diff-tree": "look", "diff-index": "look",
 	"diff-files": "look", "verify-commit": "look", "verify-tag": "look", "cherry": "look", "range-diff": "look", "show-branch": "look",
 	"help": "look", "fsck": "look", "check-ref-format": "look", "stripspace": "look", "patch-id": "look", "merge-tree": "look",
-	"add": "record", "stage": "record", "commit": "record", "branch": "record", "tag": "record", "notes": "record", "reflog": "record",
+	"add": "record", "stage": "record", "commit": "record", "branch": "record", "tag": "record", "notes": "record", "reflog": "tree",
 	"write-tree": "record", "commit-tree": "record", "hash-object": "record", "update-index": "record", "read-tree": "tree",
 	"symbolic-ref": "record", "gc": "record", "repack": "record", "pack-refs": "record", "prune": "destroy", "update-ref": "destroy",
 	"maintenance": "run", "init": "tree", "format-patch": "tree", "archive": "tree", "bundle": "tree", "worktree": "tree",
@@ -155,7 +155,7 @@ func gitMatches(option, given string) bool {
 	if len(option) == 2 {
 		return strings.HasPrefix(given, option) || !strings.HasPrefix(given, "--") && strings.Contains(given, option[1:])
 	}
-	return len(given) > 3 && strings.HasPrefix(option, given)
+	return len(given) > 2 && strings.HasPrefix(option, given)
 }
 
 func (a *analyser) gitDangerous(c ctx, st *state, name, role string, value arg) {
@@ -196,7 +196,8 @@ func (a *analyser) gitTree(sub string, args []arg) {
 		first = args[0].text
 	}
 	switch {
-	case (sub == "stash" || sub == "worktree" || sub == "sparse-checkout") && (first == "list" || first == "show"):
+	case (sub == "stash" || sub == "worktree" || sub == "sparse-checkout") && (first == "list" || first == "show"),
+		sub == "reflog" && (first == "" || first == "show" || first == "HEAD" || first == "exists" || strings.HasPrefix(first, "-")):
 		return
 	case sub == "stash" && (first == "drop" || first == "clear"):
 		a.unknown(tongs.EffectDelete, "git stash "+first+" loses what was stashed")

@@ -10,11 +10,15 @@ import (
 
 // lit adds a literal part. first and last say where it stands in its word.
 func (e *expander) lit(s string, quoted, first, last bool) {
-	if rawSubstitution(s) {
+	if rawSubstitution(s, quoted) {
 		e.a.poison("a substitution stands where it cannot be followed")
 	}
 	if quoted {
-		e.cur.literal(unescapeQuoted(s), true)
+		escapes := "$`\"\\\n"
+		if e.here {
+			escapes = "$`\\\n"
+		}
+		e.cur.literal(unescapeQuoted(s, escapes), true)
 		return
 	}
 	if first && strings.HasPrefix(s, "~") {
@@ -58,14 +62,18 @@ func (e *expander) tilde(s string, last bool) string {
 	return rest
 }
 
-// rawSubstitution reports whether a literal holds what a shell would take for a substitution.
-func rawSubstitution(s string) bool {
+// rawSubstitution reports whether a literal holds what a shell may take for a substitution.
+func rawSubstitution(s string, quoted bool) bool {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
 			i++
 		case '`':
 			return true
+		case '<', '>':
+			if !quoted && i+1 < len(s) && s[i+1] == '(' {
+				return true
+			}
 		case '$':
 			if i+1 < len(s) && (s[i+1] == '(' || s[i+1] == '{') {
 				return true
@@ -75,14 +83,15 @@ func rawSubstitution(s string) bool {
 	return false
 }
 
-// unescapeQuoted takes off the backslashes that count inside double quotes.
-func unescapeQuoted(s string) string {
+// unescapeQuoted takes off the backslashes before the characters that it makes literal inside double quotes or a
+// here-document.
+func unescapeQuoted(s, escapes string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte(escapes, s[i+1]) >= 0 {
 			i++
 			if s[i] == '\n' {
 				continue

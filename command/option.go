@@ -107,7 +107,7 @@ func (t options) parse(words []arg, first bool) given {
 			p.rest = p.words[p.i:]
 			return p.given
 		default:
-			if !w.exact() && !w.fd && (w.text == "" || w.many && !w.glob) {
+			if !w.exact() && !w.fd && !w.solid && (w.text == "" || w.many && !w.glob) {
 				p.maybe = &p.words[p.i]
 			}
 			p.operands = append(p.operands, w)

@@ -41,6 +41,10 @@ func (a *analyser) named(st *state, kind tongs.EffectKind, spelling, shown strin
 
 // located adds the effect on a path as seen from where the command starts.
 func (a *analyser) located(kind tongs.EffectKind, spelling, shown string) {
+	if a.lookups++; a.lookups > maxPaths {
+		a.unknown(kind, "the command names too many paths to be followed")
+		return
+	}
 	if a.scratch(spelling) {
 		return
 	}

@@ -115,7 +115,7 @@ func (a *analyser) hereDocument(c ctx, st *state, r *syntax.Redirect) input {
 		}
 		return input{kind: inputText, text: untab(b.String(), r.Op)}
 	}
-	e := expander{a: a, c: c, st: st, whole: true, cur: newField()}
+	e := expander{a: a, c: c, st: st, whole: true, here: true, cur: newField()}
 	e.parts(r.Hdoc.Parts, true)
 	got := e.cur.finish("")
 	if !got.exact() {

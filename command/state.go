@@ -37,6 +37,8 @@ type value struct {
 	array bool
 	// keyed marks an associative array: its subscripts are words, not arithmetic.
 	keyed bool
+	// frozen marks a variable that can no longer be assigned to.
+	frozen bool
 }
 
 // function is a name that may be a function.
@@ -108,7 +110,7 @@ func sameValue(v, w *value) bool {
 	if v == nil || w == nil {
 		return v == w
 	}
-	return v.arg == w.arg && v.array == w.array && v.keyed == w.keyed && slices.Equal(v.list, w.list)
+	return v.arg == w.arg && v.array == w.array && v.keyed == w.keyed && v.frozen == w.frozen && slices.Equal(v.list, w.list)
 }
 
 func union[T comparable](a, b []T) []T {

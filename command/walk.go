@@ -24,16 +24,34 @@ func (a *analyser) stmt(c ctx, st *state, s *syntax.Stmt) {
 	if s.Background || s.Coprocess || s.Disown {
 		st = st.clone()
 	}
-	if len(s.Redirs) > 0 {
-		done := a.begin(c, s.Pos(), s.End())
+	call, simple := s.Cmd.(*syntax.CallExpr)
+	if simple || len(s.Redirs) > 0 {
+		from, to := s.Pos(), s.Pos()
+		if simple {
+			from, to = call.Pos(), call.End()
+		}
+		if n := len(s.Redirs); n > 0 {
+			from = s.Pos()
+			if end := s.Redirs[n-1].Word.End(); end.After(to) {
+				to = end
+			}
+		}
+		done := a.begin(c, from, to)
 		for _, r := range s.Redirs {
 			c.in = a.redirect(c, st, r, c.in)
 		}
-		done()
+		if simple {
+			defer done()
+		} else {
+			done()
+		}
 	}
 	if s.Cmd == nil {
 		st.moved = nil
 		return
+	}
+	if b, ok := s.Cmd.(*syntax.BinaryCmd); !simple && !(ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll)) {
+		c.in = c.in.shared()
 	}
 	a.command(c, st, s.Cmd)
 	if s.Negated || s.Background {
@@ -62,6 +80,7 @@ func (a *analyser) command(c ctx, st *state, cmd syntax.Command) {
 	case *syntax.IfClause:
 		a.branch(c, st, x)
 	case *syntax.WhileClause:
+		c.repeated = true
 		a.loop(c, st, func() {
 			a.stmts(c, st, x.Cond)
 			a.stmts(c, st, x.Do)
@@ -212,6 +231,7 @@ func (a *analyser) loop(c ctx, st *state, body func(), lists ...[]*syntax.Stmt) 
 }
 
 func (a *analyser) forLoop(c ctx, st *state, x *syntax.ForClause) {
+	c.repeated = true
 	if l, ok := x.Loop.(*syntax.CStyleLoop); ok {
 		a.arith(c, st, l.Init)
 		changes := scan(st, x.Do)
@@ -245,7 +265,8 @@ func (a *analyser) forLoop(c ctx, st *state, x *syntax.ForClause) {
 		numbers = numbers && item.number()
 	}
 	name := it.Name.Value
-	st.weaken(scan(st, x.Do))
+	changes := scan(st, x.Do)
+	st.weaken(changes)
 	before := st.clone()
 	if !known {
 		var v *value
@@ -259,7 +280,7 @@ func (a *analyser) forLoop(c ctx, st *state, x *syntax.ForClause) {
 			item.many = false
 			a.assignName(st, name, &value{arg: item})
 			a.stmts(c, st, x.Do)
-			st.weaken(scan(st, x.Do))
+			st.weaken(changes)
 		}
 	}
 	st.merge(before)

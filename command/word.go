@@ -18,8 +18,10 @@ type expander struct {
 	src string
 	// whole is set where the word is not split: assignments, redirections, here-documents.
 	whole bool
-	cur   *field
-	out   []arg
+	// here is set in a here-document, where quotes are no quotes.
+	here bool
+	cur  *field
+	out  []arg
 }
 
 // words expands the words of a command.
@@ -37,7 +39,10 @@ func (a *analyser) expand(c ctx, st *state, w *syntax.Word, out []arg) []arg {
 	if src == "" {
 		src = "?"
 	}
-	variants, ok := braces(w)
+	variants, ok := []*syntax.Word{w}, true
+	if !c.posix {
+		variants, ok = braces(w)
+	}
 	if !ok {
 		e := expander{a: a, c: c, st: st, src: src, cur: newField()}
 		e.parts(w.Parts, false)
@@ -96,7 +101,7 @@ func (e *expander) parts(parts []syntax.WordPart, quoted bool) {
 			e.a.substitution(e.c, e.st, p.Stmts, "process substitution")
 			e.unknown(arg{form: formOpaque, fd: true}, true)
 		case *syntax.ExtGlob:
-			if rawSubstitution(p.Pattern.Value) {
+			if rawSubstitution(p.Pattern.Value, false) {
 				e.a.poison("a pattern holds a substitution that cannot be followed")
 			}
 			e.cur.literal("*", false)
@@ -129,7 +134,10 @@ func (e *expander) double(p *syntax.DblQuoted) {
 		}
 	}
 	e.cur.literal("", true)
+	here := e.here
+	e.here = false
 	e.parts(p.Parts, true)
+	e.here = here
 }
 
 // list expands "$@" and "${a[@]}", each element a word of its own.
@@ -249,19 +257,20 @@ func (a *analyser) variable(st *state, name string) arg {
 			return exactly("")
 		}
 	}
+	if name == "_" {
+		return arg{form: formOpaque}
+	}
 	if v, ok := st.vars[name]; ok {
 		if v == nil || v.array || v.keyed {
 			return arg{form: formOpaque}
 		}
 		return v.arg
 	}
-	switch name {
-	case "?", "#", "$", "PPID", "UID", "EUID", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "EPOCHSECONDS":
+	if dynamic(name) || name == "?" || name == "#" || name == "$" {
 		return arg{form: formOpaque, num: true}
-	case "HOME":
-		if a.w.Home != "" {
-			return exactly(a.w.Home)
-		}
+	}
+	if name == "HOME" && a.w.Home != "" {
+		return exactly(a.w.Home)
 	}
 	if a.w.Var != nil {
 		if value, ok := a.w.Var(name); ok && !strings.Contains(value, unresolved) {
@@ -335,6 +344,15 @@ func (e *expander) numeric(p *syntax.CmdSubst) bool {
 		return len(rest) == 0
 	case "date":
 		return len(rest) == 1 && rest[0].Lit() == "+%s"
+	}
+	return false
+}
+
+// dynamic reports whether the shell itself makes the value of a variable, which is a number.
+func dynamic(name string) bool {
+	switch name {
+	case "PPID", "UID", "EUID", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "EPOCHSECONDS", "HISTCMD":
+		return true
 	}
 	return false
 }
