@@ -71,16 +71,24 @@ func sessionOr(named string) string {
 	return os.Getenv("TONGS_SESSION")
 }
 
+// maxShown is how much of what a call streamed to a terminal is remembered, so as not to show it twice.
+const maxShown = 64 << 10
+
 // sink shows the updates of a running call on standard error.
 func (a *app) sink(format string) func(tongs.Update) {
 	if format == "json" {
 		return nil
 	}
 	terminal := isTerminal(a.err)
+	both := terminal && isTerminal(a.out)
 	return func(u tongs.Update) {
 		switch {
 		case u.Text != "" && terminal:
-			fmt.Fprint(a.err, cleanLines(u.Text))
+			text := cleanLines(u.Text)
+			fmt.Fprint(a.err, text)
+			if both && a.shown.Len()+len(text) <= maxShown {
+				a.shown.WriteString(text)
+			}
 		case u.Text != "":
 			fmt.Fprint(a.err, u.Text)
 		case u.Waiting != "": // the question itself is shown by whoever asks it
@@ -109,8 +117,8 @@ func (a *app) printResult(res *tongs.Result, format string) error {
 		return a.json(resultJSON(res))
 	}
 	if res.Error != nil {
-		if partial := strings.TrimSpace(res.Content); partial != "" && !strings.Contains(partial, res.Error.Message) {
-			a.printContent(res.Content)
+		if partial := strings.TrimPrefix(res.Content, res.Error.Error()); strings.TrimSpace(partial) != "" {
+			a.printContent(strings.TrimPrefix(partial, "\n"))
 		}
 		fmt.Fprintf(a.err, "tongs: %s\n", cleanLines(res.Error.Error()))
 		return nil
@@ -131,7 +139,8 @@ func (a *app) printResult(res *tongs.Result, format string) error {
 // printContent writes content as it is, or, to a terminal, without what the terminal would act on.
 func (a *app) printContent(content string) error {
 	if isTerminal(a.out) {
-		content = cleanLines(content)
+		content = strings.TrimPrefix(cleanLines(content), strings.TrimSuffix(a.shown.String(), "\n"))
+		content = strings.TrimPrefix(content, "\n")
 	}
 	if content != "" && !strings.HasSuffix(content, "\n") {
 		content += "\n"

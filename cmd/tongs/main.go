@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"charm.land/fang/v2"
@@ -46,6 +47,8 @@ type app struct {
 
 	flags globalFlags
 	exit  int
+	// shown is what a call streamed to the terminal that its result goes to as well.
+	shown strings.Builder
 }
 
 // globalFlags are the flags of every command that opens a workspace.
