@@ -78,7 +78,7 @@ type Cut struct {
 
 // Link returns the hash of the entry in a chain whose last hash is prev: sha256(prev || canonical form).
 func (e *Entry) Link(prev Hash) Hash {
-	buf := make([]byte, 0, len(prev)+96+len(e.Data))
+	buf := make([]byte, 0, 2<<10) // on the stack, for most entries
 	buf = append(buf, prev[:]...)
 	buf = append(buf, `{"seq":`...)
 	buf = strconv.AppendInt(buf, e.Seq, 10)

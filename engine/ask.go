@@ -18,16 +18,16 @@ import (
 func (w *walk) ask(ctx context.Context, effects []tongs.Effect) (edited bool, err error) {
 	open := w.unanswered(effects)
 	if len(open) == 0 {
-		return false, w.intent(ctx, effects)
+		return false, w.intent(effects)
 	}
 	question := w.newQuestion(effects, open)
 	answer, err := w.answer(ctx, question)
 	if err != nil {
-		return false, w.refuse(ctx, effects, err)
+		return false, w.refuse(effects, err)
 	}
 	w.answered = strings.TrimSuffix(answer.Channel+":"+answer.By, ":")
 	if !answer.Approved {
-		return false, w.refuse(ctx, effects, denied(answer))
+		return false, w.refuse(effects, denied(answer))
 	}
 	w.approved = append(w.approved, effects...)
 	w.sent = nil
@@ -39,7 +39,7 @@ func (w *walk) ask(ctx context.Context, effects []tongs.Effect) (edited bool, er
 	if err := w.remember(ctx, open, answer); err != nil {
 		return false, err
 	}
-	return false, w.intent(ctx, effects)
+	return false, w.intent(effects)
 }
 
 // unanswered are the effects that somebody must still be asked about. A call that already changed something and would

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/engine"
 )
 
 func heap() int64 {
@@ -14,14 +17,27 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// The cost of the walk for a tool that does nothing, in memory.
+// The cost of the walk for a tool that does nothing: with everything in memory, and with everything in SQLite.
 func BenchmarkWalk(b *testing.B) {
-	bench := setup(b, []tongs.Tool{tool(b, free, nil, nil)})
-	call := &tongs.Call{Tool: "echo", Args: []byte(`{"text":"hi"}`), Session: "s"}
-	b.ReportAllocs()
-	for b.Loop() {
-		if res := bench.Call(b.Context(), call); res.Error != nil {
-			b.Fatal(res.Content)
+	inSQLite := func(o *engine.Options) {
+		db, err := durable.Open(b.TempDir())
+		if err != nil {
+			b.Fatal(err)
 		}
+		b.Cleanup(func() { _ = db.Close() })
+		o.Audit, o.Grants, o.State = db.Audit(), db.Grants(), db.State
+		o.Approval = &approval.Desk{Store: db.Questions(approval.Options{})}
+	}
+	for name, change := range map[string]func(*engine.Options){"memory": func(*engine.Options) {}, "sqlite": inSQLite} {
+		b.Run(name, func(b *testing.B) {
+			bench := setup(b, []tongs.Tool{tool(b, free, nil, nil)}, change)
+			call := &tongs.Call{Tool: "echo", Args: []byte(`{"text":"hi"}`), Session: "s"}
+			b.ReportAllocs()
+			for b.Loop() {
+				if res := bench.Call(b.Context(), call); res.Error != nil {
+					b.Fatal(res.Content)
+				}
+			}
+		})
 	}
 }

@@ -17,7 +17,7 @@ func (e *Engine) run(ctx context.Context, c *caller, call *tongs.Call) (res *ton
 	if err := w.open(ctx); err != nil {
 		return tongs.Failure(err) // a call that leaves no trace does not run
 	}
-	defer func() { res = w.close(ctx, res, recover()) }()
+	defer func() { res = w.close(res, recover()) }()
 
 	if err := w.lookup(ctx); err != nil {
 		return failure(ctx, err)

@@ -58,7 +58,7 @@ func BenchmarkStage(b *testing.B) {
 		{"ask", func() error { _, err := w.ask(ctx, w.effects); return err }},
 		{"run", func() (err error) { res, err = w.execute(ctx); return err }},
 		{"fit", func() error { res = w.fit(res, nil); return nil }},
-		{"close", func() error { w.close(ctx, res, nil); return nil }},
+		{"close", func() error { w.close(res, nil); return nil }},
 	}
 	for _, stage := range stages {
 		b.Run(stage.name, func(b *testing.B) {

@@ -23,6 +23,8 @@ type walk struct {
 	call   *tongs.Call
 	begun  time.Time
 	sink   *sink
+	// always is the context of what is written whether or not the caller is still there: the row.
+	always context.Context
 
 	entry registry.Entry
 	tool  tongs.Tool
@@ -57,7 +59,8 @@ func (e *Engine) walk(c *caller, call *tongs.Call) *walk {
 
 // open writes the first entry of the row.
 func (w *walk) open(ctx context.Context) error {
-	err := w.engine.opt.Audit.Open(context.WithoutCancel(ctx), &audit.Row{
+	w.always = context.WithoutCancel(ctx)
+	err := w.engine.opt.Audit.Open(w.always, &audit.Row{
 		Call: w.call.ID, Parent: w.call.Parent, Session: w.call.Session, Message: w.call.Message, Step: w.call.Step,
 		Agents: w.call.Agents, Tool: w.call.Tool, Started: w.begun, Args: w.call.Args, Reason: w.call.Reason, PID: os.Getpid(),
 	})
@@ -288,7 +291,7 @@ func (w *walk) decide(ctx context.Context, effects []tongs.Effect) error {
 		return err
 	}
 	if w.verdict.Decision == tongs.Blocked {
-		return w.refuse(ctx, effects, tongs.Errorf(tongs.CodeBlocked, "%s", w.verdict.Reason).With("rule", w.verdict.By))
+		return w.refuse(effects, tongs.Errorf(tongs.CodeBlocked, "%s", w.verdict.Reason).With("rule", w.verdict.By))
 	}
 	return nil
 }
@@ -324,16 +327,16 @@ func (w *walk) input() policy.Input {
 }
 
 // refuse records the decision before the refusal is returned.
-func (w *walk) refuse(ctx context.Context, effects []tongs.Effect, refusal error) error {
-	if err := w.intent(ctx, effects); err != nil {
+func (w *walk) refuse(effects []tongs.Effect, refusal error) error {
+	if err := w.intent(effects); err != nil {
 		return err
 	}
 	return refusal
 }
 
 // intent records what was decided. What cannot be recorded does not run.
-func (w *walk) intent(ctx context.Context, effects []tongs.Effect) error {
-	err := w.engine.opt.Audit.Intent(context.WithoutCancel(ctx), w.call.ID, &audit.Intent{
+func (w *walk) intent(effects []tongs.Effect) error {
+	err := w.engine.opt.Audit.Intent(w.always, w.call.ID, &audit.Intent{
 		Tool: w.spec.Name, Via: w.viaName(), Source: w.spec.Source, Repaired: w.repaired, Effects: effects,
 		Decision: w.verdict.Decision, By: w.verdict.By, Question: w.question, Answered: w.answered,
 	})
@@ -353,7 +356,7 @@ func (w *walk) add(need *tongs.Need) {
 }
 
 // close writes how the call ended. A panic of ours ends the call, not the process.
-func (w *walk) close(ctx context.Context, res *tongs.Result, panic any) *tongs.Result {
+func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 	if panic != nil {
 		res = tongs.Failure(panicked("the engine", panic))
 	}
@@ -373,7 +376,7 @@ func (w *walk) close(ctx context.Context, res *tongs.Result, panic any) *tongs.R
 	if res.Error != nil {
 		closing.Outcome, closing.Code, closing.Error = outcome(res.Error.Code), res.Error.Code, res.Error.Message
 	}
-	if err := w.engine.opt.Audit.Close(context.WithoutCancel(ctx), w.call.ID, closing); err != nil {
+	if err := w.engine.opt.Audit.Close(w.always, w.call.ID, closing); err != nil {
 		res.SetMeta("auditError", fmt.Sprintf("how the call ended could not be recorded: %v", err))
 	}
 	if w.engine.opt.OnResult != nil {

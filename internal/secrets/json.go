@@ -124,10 +124,15 @@ func (w *walker) literal() string {
 		}
 	}
 	w.pos++
-	text := w.src[start+1 : w.pos-1]
 	if escaped {
-		_ = json.Unmarshal([]byte(w.src[start:w.pos]), &text)
+		return unquote(w.src[start:w.pos])
 	}
+	return w.src[start+1 : w.pos-1]
+}
+
+// unquote returns what a valid JSON string says.
+func unquote(literal string) (text string) {
+	_ = json.Unmarshal([]byte(literal), &text)
 	return text
 }
 
