@@ -85,7 +85,7 @@ func undecided(now, decided []tongs.Effect) error {
 	need := &tongs.Need{}
 	for _, e := range now {
 		if !slices.ContainsFunc(decided, func(d tongs.Effect) bool {
-			return d.SameTarget(e) && (e.Version == "" || e.Version == d.Version)
+			return d.SameTarget(e) && (e.Version == d.Version || e.Version == "" && e.Kind != tongs.EffectExecute)
 		}) {
 			need.Effects = append(need.Effects, e)
 		}
