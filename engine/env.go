@@ -64,8 +64,8 @@ type grant struct {
 }
 
 var (
-	_ tongs.Grant     = (*grant)(nil)
-	_ workspace.Ruler = (*grant)(nil)
+	_ tongs.Grant          = (*grant)(nil)
+	_ workspace.BelowRuler = (*grant)(nil)
 )
 
 func (g *grant) Call() *tongs.Call { return g.walk.toolCall() }
@@ -82,6 +82,11 @@ func (g *grant) Effects() []tongs.Effect {
 // Ruled implements workspace.Ruler.
 func (g *grant) Ruled(kind tongs.EffectKind, p tongs.Path) bool {
 	return policy.Ruled(g.walk.input(), tongs.Effect{Kind: kind, Path: p})
+}
+
+// RuledBelow implements workspace.BelowRuler.
+func (g *grant) RuledBelow(dir tongs.Path) func(tongs.Path) bool {
+	return policy.RuledBelow(g.walk.input(), dir)
 }
 
 func (g *grant) Sent(what string) {
@@ -150,7 +155,7 @@ func (g *grant) end() []string {
 	return g.sent
 }
 
-// output returns the named stream of the call; runs of one call share it.
+// output returns the named stream of the run.
 func (g *grant) output(name string) tongs.Stream {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -48,6 +48,7 @@ type walk struct {
 	answered string
 
 	streams map[string]*output.Stream
+	output  int64 // bytes that passed through streams that are closed
 	waited  time.Duration
 	ran     time.Duration
 }
@@ -353,6 +354,16 @@ func (w *walk) add(need *tongs.Need) {
 	if len(w.sent) > 0 {
 		w.approved = nil
 	}
+	w.endStreams() // the result is that of the last run
+}
+
+// endStreams closes the streams of a run and counts what passed through them.
+func (w *walk) endStreams() {
+	for _, s := range w.streams {
+		w.output += s.Size()
+		_ = s.Close()
+	}
+	w.streams = nil
 }
 
 // close writes how the call ended. A panic of ours ends the call, not the process.
@@ -366,12 +377,10 @@ func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 	}
 	w.engine.opt.Output.Fit(w.call.ID, res)
 	res.SetMeta("call", w.call.ID)
+	w.endStreams()
 	closing := &audit.Closing{
-		Outcome: "ok", Title: res.Title, Waited: w.waited, Ran: w.ran, Total: time.Since(w.begun), Shown: int64(len(res.Content)),
-	}
-	for _, s := range w.streams {
-		closing.Output += s.Size()
-		s.Close()
+		Outcome: "ok", Title: res.Title, Waited: w.waited, Ran: w.ran, Total: time.Since(w.begun),
+		Output: w.output, Shown: int64(len(res.Content)),
 	}
 	if res.Error != nil {
 		closing.Outcome, closing.Code, closing.Error = outcome(res.Error.Code), res.Error.Code, res.Error.Message
