@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"encoding/json"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/netguard"
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -77,6 +79,9 @@ func (b *bench) engineOptions(dir string, s setup) engine.Options {
 	b.Cleanup(func() { _ = ws.Close() })
 	confiner := confine.New(confine.Options{
 		Runner: run, Workspace: ws, Scratch: b.spill.Dir(), Limits: s.limits,
+		Guard: &netguard.Guard{Resolve: func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+		}},
 		Private: func(host string) bool {
 			for _, name := range s.private {
 				if strings.HasPrefix(host, name) {
