@@ -261,17 +261,14 @@ func (t token) bare() string {
 
 // quoteWord spells a literal word of a command: bare where that is the same, else in quotes.
 func quoteWord(word string) string {
+	special := word == "" || word == exactMark || strings.HasPrefix(word, "@") || strings.ContainsAny(word, " *'\"\\")
 	switch {
-	case word == "" || word == exactMark || strings.HasPrefix(word, "@"):
-		return "'" + word + "'"
-	case !printable(word):
+	case !printable(word) || special && strings.Contains(word, "'"):
 		return strconv.Quote(word)
-	case !strings.ContainsAny(word, " *'\"\\"):
-		return word
-	case !strings.Contains(word, "'"):
+	case special:
 		return "'" + word + "'"
 	default:
-		return strconv.Quote(word)
+		return word
 	}
 }
 

@@ -34,8 +34,10 @@ func TestProposeIsTheNarrowestCover(t *testing.T) {
 		{tongs.Effect{Kind: tongs.EffectWrite, Path: tongs.Path{Root: "cache", Rel: "a"}}, "write /cache/a", effects(write("cache/a"))},
 		{run("git push origin main"), "execute = git push origin main", effects(run("git push origin main -f"), run("git push"))},
 		{versioned, "execute @sha256:ab = ./build.sh --fast", effects(run("./build.sh --fast"))},
-		{tongs.Effect{Kind: tongs.EffectExecute, Argv: []string{"echo", "a b", "*", "it's", "", "=", "@x", "\x1b[2J", "\xff"}},
-			`execute = echo 'a b' '*' "it's" '' '=' '@x' "\x1b[2J" "\xff"`, effects(run("echo a b x"))},
+		{
+			tongs.Effect{Kind: tongs.EffectExecute, Argv: []string{"echo", "a b", "*", "it's", "", "=", "@x", "\x1b[2J", "\xff", "@\x1b[2J", "@it's"}},
+			`execute = echo 'a b' '*' "it's" '' '=' '@x' "\x1b[2J" "\xff" "@\x1b[2J" "@it's"`, effects(run("echo a b x")),
+		},
 		{get("api.example.com"), "network api.example.com", effects(get("example.com"), get("api.example.com:8080"), post("api.example.com"))},
 		{get("[::1]:8080"), "network [::1]:8080", effects(get("::1"))},
 		{unknown(tongs.EffectExecute), "execute (unknown)", effects(run("x"), unknown(tongs.EffectWrite))},
