@@ -89,8 +89,10 @@ func TestLinkIsAsDocumented(t *testing.T) {
 func Example() {
 	ctx := context.Background()
 	log := audit.NewMemory()
-	_ = log.Open(ctx, &audit.Row{Call: "c1", Tool: "read_file", Started: time.Now(), PID: os.Getpid(),
-		Args: json.RawMessage(`{"path":"a","token":"abc"}`)})
+	_ = log.Open(ctx, &audit.Row{
+		Call: "c1", Tool: "read_file", Started: time.Now(), PID: os.Getpid(),
+		Args: json.RawMessage(`{"path":"a","token":"abc"}`),
+	})
 	_ = log.Close(ctx, "c1", &audit.Closing{Outcome: audit.OutcomeOK})
 
 	rows, _ := log.Rows(ctx, audit.Filter{Tool: "read_file"})

@@ -215,14 +215,16 @@ func TestStreamingAGigabyteCostsNoMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	streams := &fixedRun{spec: tongs.Spec{Name: "stream", Description: "Streams.", Default: tongs.PreApproved, Input: tool(t, free, nil, nil).Spec().Input},
+	streams := &fixedRun{
+		spec: tongs.Spec{Name: "stream", Description: "Streams.", Default: tongs.PreApproved, Input: tool(t, free, nil, nil).Spec().Input},
 		run: func(_ context.Context, env *tongs.Env) (*tongs.Result, error) {
 			out := env.Output("stdout")
 			for range 1 << 10 {
 				out.Write(chunk)
 			}
 			return nil, nil
-		}}
+		},
+	}
 	b := setup(t, []tongs.Tool{streams}, func(o *engine.Options) {
 		o.Output = output.Bounds{Limits: output.Limits{Spill: 1 << 20}, Spill: spill}
 	})

@@ -99,8 +99,10 @@ func TestWithinNarrows(t *testing.T) {
 			t.Errorf("%s: %q, want %q: %s", tc.name, got, tc.code, res.Content)
 		}
 		// A further scope cannot give back what the first one took.
-		wide := tongs.Scope{Tools: []string{"echo", "other"}, Granted: tongs.AllPermissions, Zones: []tongs.Zone{{Path: tongs.Path{Rel: "."}, Writable: true}},
-			Rules: []tongs.Rule{{Tool: "echo", Layer: tongs.LayerManaged, Decision: tongs.PreApproved}}}
+		wide := tongs.Scope{
+			Tools: []string{"echo", "other"}, Granted: tongs.AllPermissions, Zones: []tongs.Zone{{Path: tongs.Path{Rel: "."}, Writable: true}},
+			Rules: []tongs.Rule{{Tool: "echo", Layer: tongs.LayerManaged, Decision: tongs.PreApproved}},
+		}
 		if got := tongs.CodeOf(asError(call(b.Within(tc.scope).Within(wide), "echo"))); got != tc.code {
 			t.Errorf("%s, widened: %q, want %q", tc.name, got, tc.code)
 		}

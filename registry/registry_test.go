@@ -58,28 +58,38 @@ func TestRegister(t *testing.T) {
 		lookups    map[string]string // word → "kind:name shadowed"
 		warnings   int
 	}{
-		{name: "two tools", tools: []step{{b, "read_file read", none}, {b, "edit", none}}, list: "builtin:read_file builtin:edit",
-			lookups: map[string]string{"read": "builtin:read_file", "read_file": "builtin:read_file", "edit": "builtin:edit", "no": ""}},
+		{
+			name: "two tools", tools: []step{{b, "read_file read", none}, {b, "edit", none}}, list: "builtin:read_file builtin:edit",
+			lookups: map[string]string{"read": "builtin:read_file", "read_file": "builtin:read_file", "edit": "builtin:edit", "no": ""},
+		},
 		{name: "same name", tools: []step{{b, "a", none}, {b, "a", none}}, fail: `name "a" of the built-in`},
 		{name: "same alias", tools: []step{{b, "a z", none}, {b, "b z", none}}, fail: `alias "z" of`},
 		{name: "alias is a name", tools: []step{{b, "a", none}, {b, "b a", none}}, fail: `alias "a" of`},
 		{name: "name is an alias", tools: []step{{b, "a b", none}, {b, "b", none}}, fail: `name "b" of`},
 		{name: "alias of itself", tools: []step{{b, "a a", none}}, fail: `alias "a" of`},
 		{name: "bad name", tools: []step{{b, "a", func(s *tongs.Spec) { s.Aliases = []string{"no good"} }}}, fail: `alias "no good"`},
-		{name: "custom over built-in", tools: []step{{b, "a x", none}, {b, "b", none}, {c, "a", none}}, list: "builtin:b custom:a",
-			lookups: map[string]string{"a": "custom:a a", "x": "custom:a a", "b": "builtin:b"}, warnings: 1},
-		{name: "in the other order", tools: []step{{c, "a", none}, {b, "a", none}}, list: "custom:a",
-			lookups: map[string]string{"a": "custom:a a"}, warnings: 1},
+		{
+			name: "custom over built-in", tools: []step{{b, "a x", none}, {b, "b", none}, {c, "a", none}}, list: "builtin:b custom:a",
+			lookups: map[string]string{"a": "custom:a a", "x": "custom:a a", "b": "builtin:b"}, warnings: 1,
+		},
+		{
+			name: "in the other order", tools: []step{{c, "a", none}, {b, "a", none}}, list: "custom:a",
+			lookups: map[string]string{"a": "custom:a a"}, warnings: 1,
+		},
 		{name: "module over built-in", tools: []step{{b, "a", none}, {m, "a", none}}, list: "module:a", warnings: 1},
 		{name: "MCP over built-in", tools: []step{{b, "a", none}, {x, "a", none}}, list: "mcp:a", warnings: 1},
 		{name: "worker over built-in", tools: []step{{b, "a", none}, {w, "a", none}}, fail: `cannot take the word "a"`},
 		{name: "unknown kind over built-in", tools: []step{{b, "a", none}, {"other", "a", none}}, fail: `cannot take the word "a"`},
 		{name: "custom over custom", tools: []step{{c, "a", none}, {c, "a", none}}, fail: `name "a"`},
 		{name: "MCP over custom", tools: []step{{b, "a", none}, {c, "a", none}, {x, "a", none}}, fail: `name "a"`},
-		{name: "custom takes an alias", tools: []step{{b, "shell bash sh", none}, {c, "bash", none}}, list: "builtin:shell custom:bash",
-			lookups: map[string]string{"bash": "custom:bash shell", "shell": "builtin:shell", "sh": "builtin:shell"}, warnings: 1},
-		{name: "alias takes an alias", tools: []step{{b, "shell bash", none}, {c, "mine bash", none}}, list: "builtin:shell custom:mine",
-			lookups: map[string]string{"bash": "custom:mine shell", "mine": "custom:mine shell"}, warnings: 1},
+		{
+			name: "custom takes an alias", tools: []step{{b, "shell bash sh", none}, {c, "bash", none}}, list: "builtin:shell custom:bash",
+			lookups: map[string]string{"bash": "custom:bash shell", "shell": "builtin:shell", "sh": "builtin:shell"}, warnings: 1,
+		},
+		{
+			name: "alias takes an alias", tools: []step{{b, "shell bash", none}, {c, "mine bash", none}}, list: "builtin:shell custom:mine",
+			lookups: map[string]string{"bash": "custom:mine shell", "mine": "custom:mine shell"}, warnings: 1,
+		},
 		{name: "alias never takes a name", tools: []step{{b, "shell", none}, {c, "mine shell", none}}, fail: `an alias cannot take a name`},
 		{name: "control name", tools: []step{{b, "forge", control}, {c, "forge", none}}, fail: "is a control tool"},
 		{name: "control name by MCP", tools: []step{{x, "forge", none}, {b, "forge", control}}, fail: "is a control tool"},
@@ -87,8 +97,10 @@ func TestRegister(t *testing.T) {
 		{name: "control alias by alias", tools: []step{{b, "forge f", control}, {c, "g f", none}}, fail: "is a control tool"},
 		{name: "control of a custom tool", tools: []step{{b, "a", none}, {c, "a", control}}, list: "custom:a", warnings: 1},
 		{name: "two built-ins at once", tools: []step{{b, "a x", none}, {b, "b y", none}, {c, "x y", none}}, fail: "two built-in tools"},
-		{name: "name and alias of one", tools: []step{{b, "a x", none}, {c, "a x", none}}, list: "custom:a",
-			lookups: map[string]string{"x": "custom:a a"}, warnings: 1},
+		{
+			name: "name and alias of one", tools: []step{{b, "a x", none}, {c, "a x", none}}, list: "custom:a",
+			lookups: map[string]string{"x": "custom:a a"}, warnings: 1,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var tools []tongs.Tool

@@ -79,10 +79,14 @@ func TestRepair(t *testing.T) {
 		{`{"path":"a","counts":7}`, `{"counts":[7],"path":"a"}`, []string{`counts: 7 was read as [7]`}},
 		{`{"path":"a","counts":["1",2]}`, `{"counts":[1,2],"path":"a"}`, []string{`counts[0]: "1" was read as 1`}},
 		{`{"path":"a","counts":"[\"1\"]"}`, `{"counts":[1],"path":"a"}`, []string{`counts: "[\"1\"]" was read as ["1"]`, `counts[0]: "1" was read as 1`}},
-		{`{"path":"a","edits":{"oldString":"a","newString":"b"}}`, `{"edits":[{"newString":"b","oldString":"a","replaceAll":false}],"path":"a"}`,
-			[]string{`edits: {"newString":"b","oldString":"a"} was read as [{"newString":"b","oldString":"a"}]`}},
-		{`{"path":"a","edits":[{"old_string":"a","new-string":"b"}]}`, `{"edits":[{"newString":"b","oldString":"a","replaceAll":false}],"path":"a"}`,
-			[]string{`edits[0].new-string: was taken as newString`, `edits[0].old_string: was taken as oldString`}},
+		{
+			`{"path":"a","edits":{"oldString":"a","newString":"b"}}`, `{"edits":[{"newString":"b","oldString":"a","replaceAll":false}],"path":"a"}`,
+			[]string{`edits: {"newString":"b","oldString":"a"} was read as [{"newString":"b","oldString":"a"}]`},
+		},
+		{
+			`{"path":"a","edits":[{"old_string":"a","new-string":"b"}]}`, `{"edits":[{"newString":"b","oldString":"a","replaceAll":false}],"path":"a"}`,
+			[]string{`edits[0].new-string: was taken as newString`, `edits[0].old_string: was taken as oldString`},
+		},
 		{`{"path":"a","env":"{\"A\":\"1\"}"}`, `{"env":{"A":"1"},"path":"a"}`, []string{`env: "{\"A\":\"1\"}" was read as {"A":"1"}`}},
 		{`{"file_path":"a"}`, `{"path":"a"}`, []string{`file_path: was taken as path`}},
 		{`{"filePath":"a"}`, `{"path":"a"}`, []string{`filePath: was taken as path`}},
@@ -316,9 +320,11 @@ func TestUnions(t *testing.T) {
 		{`{"enum":[1,"2"]}`, `{"a":"1"}`, ""},
 		{`{"allOf":[{"type":"integer"},{"minimum":3}]}`, `{"a":"5"}`, `{"a":5}`},
 		{`{"allOf":[{"type":"integer"},{"minimum":3}]}`, `{"a":"2"}`, ""},
-		{`{"anyOf":[{"type":"object","required":["kind"],"properties":{"kind":{"const":"x"},"n":{"type":"integer"}}},
+		{
+			`{"anyOf":[{"type":"object","required":["kind"],"properties":{"kind":{"const":"x"},"n":{"type":"integer"}}},
 			{"type":"object","required":["kind"],"properties":{"kind":{"const":"y"},"n":{"type":"boolean"}}}]}`,
-			`{"a":{"kind":"x","n":"5"}}`, `{"a":{"kind":"x","n":5}}`},
+			`{"a":{"kind":"x","n":"5"}}`, `{"a":{"kind":"x","n":5}}`,
+		},
 		{`{"minimum":3}`, `{"a":"2"}`, `{"a":"2"}`},
 	} {
 		var v schema.Validator

@@ -114,9 +114,11 @@ func TestCheck(t *testing.T) {
 	got, err := w.Check([]tongs.Effect{
 		reading(in("a")), writing(in("a")), writing(in("new/x")), deleting(in("d")), deleting(in("link")), reading(in(".env")),
 		writing(in(".env")), deleting(in("proj")), deleting(in("mod")), writing(in(".git/hooks/x")), reading(ro("r")), reading(in("link")),
-		{Kind: tongs.EffectDelete, Unknown: true}, {Kind: tongs.EffectExecute, Argv: []string{"ls"}, MustAsk: true},
+		{Kind: tongs.EffectDelete, Unknown: true},
+		{Kind: tongs.EffectExecute, Argv: []string{"ls"}, MustAsk: true},
 		{Kind: tongs.EffectWrite, Path: in("a"), Version: "file:mine", MustAsk: true, NoGrant: true, Why: "tool says so"},
-		{Kind: tongs.EffectWrite, Path: in(".envrc"), Why: "tool says so"}, reading(in(".")),
+		{Kind: tongs.EffectWrite, Path: in(".envrc"), Why: "tool says so"},
+		reading(in(".")),
 	})
 	must(t, err)
 	// Flags: m MustAsk, n NoGrant, v a version was filled in, a it is Absent.
