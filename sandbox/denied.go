@@ -6,26 +6,38 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// How programs say that they did not get something. What the sandbox hides looks absent to them.
-var (
-	refusedLine = regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|no such file or directory|device or resource busy|EACCES|EPERM|EROFS|ENOENT|EBUSY`)
-	pathInLine  = regexp.MustCompile("(?:^|[\\s'\"`‘(=:\\[])((?:/|\\./|\\.\\./)?[\\pL\\pN._@+~-]+(?:/[\\pL\\pN._@+~-]+)*)")
-	hostInLine  = []*regexp.Regexp{
-		regexp.MustCompile(`(?i)could not resolve host:?\s+([a-z0-9.-]+)`),
-		regexp.MustCompile(`(?i)getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([a-z0-9.-]+)`),
-		regexp.MustCompile(`(?i)dial \w+: lookup ([a-z0-9.-]+)`),
-		regexp.MustCompile(`(?i)failed to resolve '([a-z0-9.-]+)'`),
-		regexp.MustCompile(`(?i)unable to resolve host address ['‘]([a-z0-9.-]+)`),
-		regexp.MustCompile(`(?i)CONNECT tunnel failed, response 403.*?([a-z0-9.-]+\.[a-z]+)`),
+// complaints are how programs say that they did not get something. What the sandbox hides looks absent to them.
+type complaints struct {
+	refused, path *regexp.Regexp
+	hosts         []*regexp.Regexp
+}
+
+// complaintsOnce compiles them when they are first needed: a helper process never does.
+var complaintsOnce = sync.OnceValue(func() complaints {
+	c := complaints{
+		refused: regexp.MustCompile(`(?i)permission denied|operation not permitted|read-only file system|no such file or directory|device or resource busy|EACCES|EPERM|EROFS|ENOENT|EBUSY`),
+		path:    regexp.MustCompile("(?:^|[\\s'\"`‘(=:\\[])((?:/|\\./|\\.\\./)?[\\pL\\pN._@+~-]+(?:/[\\pL\\pN._@+~-]+)*)"),
 	}
-)
+	for _, h := range []string{
+		`(?i)could not resolve host:?\s+([a-z0-9.-]+)`,
+		`(?i)getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([a-z0-9.-]+)`,
+		`(?i)dial \w+: lookup ([a-z0-9.-]+)`,
+		`(?i)failed to resolve '([a-z0-9.-]+)'`,
+		`(?i)unable to resolve host address ['‘]([a-z0-9.-]+)`,
+	} {
+		c.hosts = append(c.hosts, regexp.MustCompile(h))
+	}
+	return c
+})
 
 const maxDenied = 20
 
 // findDenied finds, in what a command wrote, paths that it wanted and that are there but not for it, and hosts.
 func findDenied(text, dir string, res *resolved, mode NetworkMode) (list []Denial) {
+	said := complaintsOnce()
 	add := func(d Denial) {
 		if len(list) < maxDenied && !slices.Contains(list, d) {
 			list = append(list, d)
@@ -36,16 +48,16 @@ func findDenied(text, dir string, res *resolved, mode NetworkMode) (list []Denia
 			continue
 		}
 		if mode != NetworkOpen {
-			for _, re := range hostInLine {
+			for _, re := range said.hosts {
 				if m := re.FindStringSubmatch(line); m != nil && m[1] != "localhost" {
 					add(Denial{Kind: "network", Host: strings.TrimSuffix(strings.ToLower(m[1]), ".")})
 				}
 			}
 		}
-		if !refusedLine.MatchString(line) {
+		if !said.refused.MatchString(line) {
 			continue
 		}
-		for _, m := range pathInLine.FindAllStringSubmatch(line, 8) {
+		for _, m := range said.path.FindAllStringSubmatch(line, 8) {
 			if kind := deniedPath(m[1], dir, res); kind != nil {
 				add(*kind)
 			}

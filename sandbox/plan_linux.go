@@ -87,6 +87,9 @@ func (p *plan) finish(rep *launch.Reply, abi int) error {
 	}
 	p.spec.Landlock = p.landlock(abi, rep.Scratch)
 	p.holdLimits(held)
+	if rep.Scratch != "" {
+		p.spec.Watch.Paths = append(p.spec.Watch.Paths, rep.Scratch)
+	}
 	if abi == 0 {
 		p.missing = append(p.missing, "landlock: the kernel has none; the mount tree stands alone")
 	} else {
@@ -322,6 +325,9 @@ func (p *plan) tierB(scratch string, abi int) {
 				p.spec.Env[i] = name + "=" + scratch
 			}
 		}
+	}
+	if p.res.treeOf("/etc/gitconfig") == nil {
+		p.spec.Env = append(p.spec.Env, "GIT_CONFIG_NOSYSTEM=1") // git gives up on a file that it sees and cannot read
 	}
 	if inside("/tmp", p.res.dir) && p.res.treeOf(p.res.dir) == nil {
 		p.spec.Dir = scratch

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,8 +16,9 @@ import (
 // The exit codes of init itself. The host goes by messages; these are for whoever looks at the process.
 const exitSetup = 125
 
-// initProcess is the first process of a sandbox. One OS thread, the one that initialize runs on, takes on the
-// restrictions and forks the command, which inherits them. The other threads stay free to watch and to kill.
+// initProcess is the first process of a sandbox. One OS thread takes on the restrictions and forks the command, which
+// inherits them. The other threads stay free to watch and to kill. The restricted one is never the first thread: for the
+// kernel that one stands for the whole process, and Landlock would let the command signal it.
 type initProcess struct {
 	conn conn
 	std  []int // the command's standard descriptors
@@ -31,7 +33,7 @@ type initProcess struct {
 	supervisor *supervisor
 }
 
-// initialize receives the spec, carries it out, and returns the exit code. It is called on a locked thread.
+// initialize receives the spec, has it carried out, and returns the exit code. It is called on a locked thread.
 func initialize(ctl int) int {
 	_ = unix.CloseRange(uint(ctl)+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	unix.CloseOnExec(ctl)
@@ -45,6 +47,25 @@ func initialize(ctl int) int {
 		return exitSetup
 	}
 	go p.lifeline()
+	code := make(chan int)
+	onOtherThread(func() { code <- p.perform(trees) })
+	return <-code
+}
+
+// onOtherThread runs f on a thread of its own that is not the process's first.
+func onOtherThread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			onOtherThread(f)
+			select {} // keeps the first thread from being chosen again
+		}
+		f()
+	}()
+}
+
+// perform carries out the spec, and returns the exit code.
+func (p *initProcess) perform(trees []int) int {
 	files, err := p.prepare(trees)
 	if err == nil {
 		err = p.restrict()

@@ -21,7 +21,7 @@ const (
 const (
 	watchNear   = 10 * time.Millisecond
 	watchMemory = 40 * time.Millisecond
-	watchSlow   = 200 * time.Millisecond
+	watchSlow   = 100 * time.Millisecond
 	ticksPerSec = 100
 )
 

@@ -1,0 +1,701 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// attack is what the test binary does inside a sandbox: one attempt, by raw system calls. It prints ESCAPED when it got
+// what it must not get.
+func attack(args []string) int {
+	f := attackNamed(args[0])
+	if f == nil {
+		fmt.Println("there is no attack", args[0])
+		return 2
+	}
+	runtime.LockOSThread()
+	got, err := f(args[1:])
+	if err != nil {
+		fmt.Println("stopped:", err)
+		return 0
+	}
+	fmt.Println("ESCAPED:", got)
+	return 0
+}
+
+type attackFunc func(args []string) (got string, err error)
+
+// raw makes a system call and succeeds when the kernel took it.
+func raw(nr uintptr, args ...uintptr) error {
+	var a [6]uintptr
+	copy(a[:], args)
+	if _, _, errno := unix.RawSyscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// reached makes a system call that may well fail for its arguments: what counts is whether the kernel looked at them.
+func reached(nr uintptr, args ...uintptr) attackFunc {
+	return func([]string) (string, error) {
+		err := raw(nr, args...)
+		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EACCES) {
+			return "", err
+		}
+		return fmt.Sprintf("system call %d came through: %v", nr, err), nil
+	}
+}
+
+func number(args []string, i int) int {
+	if i >= len(args) {
+		return 0
+	}
+	n, _ := strconv.Atoi(args[i])
+	return n
+}
+
+// kept keeps what only the kernel is told the address of.
+var kept []*byte
+
+func cstring(s string) uintptr {
+	b, _ := unix.BytePtrFromString(s)
+	kept = append(kept, b)
+	return uintptr(unsafe.Pointer(b))
+}
+
+// did turns a call's error into an attack's result.
+func did(what string, err error) (string, error) { return what, err }
+
+// the address of something that can be read and written, for calls that want a pointer
+var scratchPad [4096]byte
+
+func pad() uintptr { return uintptr(unsafe.Pointer(&scratchPad[0])) }
+
+// attackNamed finds an attack, or returns nil.
+func attackNamed(name string) attackFunc {
+	for _, group := range []map[string]attackFunc{attacksOnFiles, attacksOnProcesses, attacksOnTheKernel, attacksByMode, attacksOnResources} {
+		if f := group[name]; f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+var attacksOnFiles = map[string]attackFunc{
+	"truncate": func(a []string) (string, error) {
+		var st unix.Stat_t
+		if err := unix.Stat(a[0], &st); err != nil {
+			return "", err
+		}
+		return did("truncated to its own size", unix.Truncate(a[0], st.Size))
+	},
+	"utime": func(a []string) (string, error) {
+		return did("times changed", unix.UtimesNanoAt(unix.AT_FDCWD, a[0], nil, 0))
+	},
+	"chmod": func(a []string) (string, error) {
+		var st unix.Stat_t
+		if err := unix.Stat(a[0], &st); err != nil {
+			return "", err
+		}
+		return did("mode set", unix.Chmod(a[0], st.Mode&0o7777))
+	},
+	"chown": func(a []string) (string, error) { return did("owner set", unix.Chown(a[0], -1, -1)) },
+	"setxattr": func(a []string) (string, error) {
+		return did("attribute set", unix.Setxattr(a[0], "user.tongs", []byte("1"), 0))
+	},
+	"filecaps": func(a []string) (string, error) {
+		if err := os.WriteFile("capable", nil, 0o755); err != nil {
+			return "", err
+		}
+		caps := []byte{1, 0, 0, 2, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0, 0, 0, 0, 0, 0, 0}
+		return did("file capabilities set", unix.Setxattr("capable", "security.capability", caps, 0))
+	},
+	"stat": func(a []string) (string, error) {
+		var st unix.Stat_t
+		return did("seen", unix.Stat(a[0], &st))
+	},
+	"exchange": func(a []string) (string, error) {
+		if err := os.WriteFile("evil", []byte("x"), 0o644); err != nil {
+			return "", err
+		}
+		return did("exchanged", unix.Renameat2(unix.AT_FDCWD, "evil", unix.AT_FDCWD, a[0], unix.RENAME_EXCHANGE))
+	},
+	"reopen": func(a []string) (string, error) {
+		fd, err := unix.Open(a[0], unix.O_RDONLY, 0)
+		if err != nil {
+			return "", err
+		}
+		_, err = unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_WRONLY, 0)
+		return did("reopened for writing", err)
+	},
+	"map": func(a []string) (string, error) {
+		fd, err := unix.Open(a[0], unix.O_RDWR, 0)
+		if err != nil {
+			return "", err
+		}
+		_, err = unix.Mmap(fd, 0, 1, unix.PROT_WRITE, unix.MAP_SHARED)
+		return did("mapped for writing", err)
+	},
+	"handle": func(a []string) (string, error) {
+		h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, ".", 0)
+		if err != nil {
+			return "", err
+		}
+		fd, err := unix.Open(".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return "", err
+		}
+		_, err = unix.OpenByHandleAt(fd, h, unix.O_RDONLY)
+		return did("opened by handle", err)
+	},
+	"immutable": func(a []string) (string, error) {
+		f, err := os.Create("fixed")
+		if err != nil {
+			return "", err
+		}
+		if err := unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0x10); err != nil {
+			return "", err
+		}
+		return did("made immutable", unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0))
+	},
+	"mknod": func(a []string) (string, error) {
+		return did("device made", unix.Mknod("device", uint32(unix.S_IFBLK|0o666), int(unix.Mkdev(uint32(number(a, 0)), 0))))
+	},
+	"exe-read": func(a []string) (string, error) {
+		_, err := unix.Open("/proc/"+a[0]+"/exe", unix.O_RDONLY, 0)
+		return did("its program opened", err)
+	},
+	"exe-write": func(a []string) (string, error) {
+		fd, err := unix.Open("/proc/"+a[0]+"/exe", unix.O_PATH, 0)
+		if err != nil {
+			return "", err
+		}
+		_, err = unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_WRONLY, 0)
+		if errors.Is(err, unix.ETXTBSY) {
+			return "only busy, not refused", nil
+		}
+		return did("its program opened for writing", err)
+	},
+	"proc-mem": func(a []string) (string, error) {
+		_, err := unix.Open("/proc/"+a[0]+"/mem", unix.O_RDONLY, 0)
+		return did("its memory opened", err)
+	},
+	"race": raceForSecret,
+}
+
+// raceForSecret swaps a directory for a link while reading through it.
+func raceForSecret(a []string) (string, error) {
+	dir, name := a[0][:strings.LastIndexByte(a[0], '/')], a[0][strings.LastIndexByte(a[0], '/')+1:]
+	_ = os.Mkdir("real", 0o755)
+	_ = os.Symlink(dir, "link")
+	stop := time.Now().Add(100 * time.Millisecond)
+	go func() {
+		for time.Now().Before(stop) {
+			_ = unix.Renameat2(unix.AT_FDCWD, "real", unix.AT_FDCWD, "link", unix.RENAME_EXCHANGE)
+		}
+	}()
+	for time.Now().Before(stop) {
+		if b, err := os.ReadFile("real/" + name); err == nil && strings.Contains(string(b), "SECRET") {
+			return "read by a race", nil
+		}
+	}
+	return "", errors.New("never got it")
+}
+
+var attacksOnProcesses = map[string]attackFunc{
+	"kill": func(a []string) (string, error) {
+		return did("signalled", unix.Kill(number(a, 0), unix.Signal(number(a, 1))))
+	},
+	"tgkill": func(a []string) (string, error) { return did("signalled", unix.Tgkill(number(a, 0), number(a, 0), 0)) },
+	"ptrace": func(a []string) (string, error) { return did("traced", unix.PtraceSeize(number(a, 0))) },
+	"renice": func(a []string) (string, error) {
+		return did("reniced", unix.Setpriority(unix.PRIO_PROCESS, number(a, 0), 19))
+	},
+	"ioprio": func(a []string) (string, error) {
+		return did("I/O priority set", raw(unix.SYS_IOPRIO_SET, 1, uintptr(number(a, 0)), 3<<13))
+	},
+	"renice*": func(a []string) (string, error) {
+		return did("all of the user reniced", unix.Setpriority(unix.PRIO_USER, 0, 7))
+	},
+	"prlimit": func(a []string) (string, error) {
+		var cur unix.Rlimit
+		if err := unix.Prlimit(number(a, 0), unix.RLIMIT_NOFILE, nil, &cur); err != nil {
+			return "", err
+		}
+		return did("limits set", unix.Prlimit(number(a, 0), unix.RLIMIT_NOFILE, &cur, nil))
+	},
+	"scheduler": func(a []string) (string, error) {
+		var param int32
+		return did("scheduler set", raw(unix.SYS_SCHED_SETSCHEDULER, uintptr(number(a, 0)), 3, uintptr(unsafe.Pointer(&param))))
+	},
+	"vmread": func(a []string) (string, error) {
+		local := []unix.Iovec{{Base: &scratchPad[0], Len: 16}}
+		_, err := unix.ProcessVMReadv(number(a, 0), local, []unix.RemoteIovec{{Base: 0x400000, Len: 16}}, 0)
+		if errors.Is(err, unix.EFAULT) {
+			return "it looked at the memory", nil
+		}
+		return did("memory read", err)
+	},
+	"getfd": func(a []string) (string, error) {
+		pidfd, err := unix.PidfdOpen(number(a, 0), 0)
+		if err != nil {
+			return "", err
+		}
+		for i := range 20 {
+			if _, err = unix.PidfdGetfd(pidfd, i, 0); err == nil {
+				return "a descriptor taken", nil
+			}
+		}
+		return "", err
+	},
+	"pidfd-signal": func(a []string) (string, error) {
+		pidfd, err := unix.PidfdOpen(number(a, 0), 0)
+		if err != nil {
+			return "", err
+		}
+		return did("signalled", unix.PidfdSendSignal(pidfd, 0, nil, 0))
+	},
+	"sigio":      signalByOwner,
+	"setns":      func(a []string) (string, error) { return setns(a[0], "net") },
+	"setns-mnt":  func(a []string) (string, error) { return setns(a[0], "mnt") },
+	"setns-user": func(a []string) (string, error) { return setns(a[0], "user") },
+	"unshare": func([]string) (string, error) {
+		return did("new user namespace", inChild(func() error { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }))
+	},
+	"unshare-net": func([]string) (string, error) {
+		return did("new network namespace", raw(unix.SYS_UNSHARE, unix.CLONE_NEWNET))
+	},
+	"clone": func([]string) (string, error) {
+		return did("new user namespace", inChild(func() error { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|unix.CLONE_NEWPID) }))
+	},
+	"clone-user": func([]string) (string, error) {
+		pid, err := syscall.ForkExec("/bin/true", []string{"true"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}})
+		if err == nil {
+			_, _ = syscall.Wait4(pid, nil, 0, nil)
+		}
+		return did("cloned into a user namespace", err)
+	},
+	"clone3": func([]string) (string, error) {
+		args := [11]uint64{unix.CLONE_NEWUSER, 0, 0, 0, uint64(unix.SIGCHLD)}
+		pid, _, errno := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0)
+		if errno != 0 {
+			return "", errno
+		}
+		if pid == 0 {
+			unix.Exit(0)
+		}
+		return "clone3 with a new user namespace", nil
+	},
+	"shm": func(a []string) (string, error) {
+		id, err := unix.SysvShmGet(number(a, 0), 0, 0)
+		if err != nil {
+			return "", err
+		}
+		b, err := unix.SysvShmAttach(id, 0, unix.SHM_RDONLY)
+		if err != nil {
+			return "", err
+		}
+		if !strings.HasPrefix(string(b), "SECRET") {
+			return "", errors.New("something else")
+		}
+		return "shared memory of the host read", nil
+	},
+	"shm-id": func(a []string) (string, error) {
+		b, err := unix.SysvShmAttach(number(a, 0), 0, unix.SHM_RDONLY)
+		if err != nil {
+			return "", err
+		}
+		if !strings.HasPrefix(string(b), "SECRET") {
+			return "", errors.New("something else")
+		}
+		return "shared memory of the host read by its number", nil
+	},
+	"mq": func(a []string) (string, error) {
+		name := cstring(a[0])
+		return did("message queue of the host opened", raw(unix.SYS_MQ_OPEN, name, unix.O_RDONLY|unix.O_NONBLOCK, 0, 0))
+	},
+	"tiocsti": func([]string) (string, error) {
+		c := byte('X')
+		return did("typed into the terminal", raw(unix.SYS_IOCTL, 0, unix.TIOCSTI, uintptr(unsafe.Pointer(&c))))
+	},
+	"tiocsti-high": func([]string) (string, error) {
+		c := byte('X')
+		return did("typed into the terminal", raw(unix.SYS_IOCTL, 0, 1<<32|unix.TIOCSTI, uintptr(unsafe.Pointer(&c))))
+	},
+	"tioclinux": func([]string) (string, error) {
+		c := byte(3)
+		err := raw(unix.SYS_IOCTL, 0, unix.TIOCLINUX, uintptr(unsafe.Pointer(&c)))
+		if errors.Is(err, unix.EPERM) {
+			return "", err
+		}
+		return "TIOCLINUX came through", nil
+	},
+	"dial": func(a []string) (string, error) {
+		c, err := net.DialTimeout(a[0], a[1], time.Second)
+		if err == nil {
+			_, err = c.Write([]byte("exfiltrated"))
+			_ = c.Close()
+		}
+		return did("connected to "+a[1], err)
+	},
+	"fastopen": func(a []string) (string, error) {
+		s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return "", err
+		}
+		return did("sent on connecting", unix.Sendto(s, []byte("exfiltrated"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: number(a, 0), Addr: [4]byte{127, 0, 0, 1}}))
+	},
+	"socket": func(a []string) (string, error) {
+		_, err := unix.Socket(number(a, 0), number(a, 1), number(a, 2))
+		return did("socket of family "+a[0], err)
+	},
+}
+
+// inChild runs f in a forked process, where the state of threads does not matter. It must not allocate.
+func inChild(f func() error) error {
+	pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	if pid == 0 {
+		code := 0
+		if err := f(); err != nil {
+			code = 1
+		}
+		unix.Exit(code)
+	}
+	var st unix.WaitStatus
+	if _, err := unix.Wait4(int(pid), &st, 0, nil); err != nil {
+		return err
+	}
+	if st.ExitStatus() != 0 {
+		return unix.EPERM
+	}
+	return nil
+}
+
+func setns(pid, kind string) (string, error) {
+	fd, err := unix.Open("/proc/"+pid+"/ns/"+kind, unix.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	return did("namespace entered", raw(unix.SYS_SETNS, uintptr(fd), 0))
+}
+
+// signalByOwner has the kernel signal somebody else when a socket becomes readable.
+func signalByOwner(a []string) (string, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return "", err
+	}
+	if _, err := unix.FcntlInt(uintptr(pair[0]), unix.F_SETOWN, number(a, 0)); err != nil {
+		return "", err
+	}
+	if _, err := unix.FcntlInt(uintptr(pair[0]), unix.F_SETSIG, int(unix.SIGUSR1)); err != nil {
+		return "", err
+	}
+	if _, err := unix.FcntlInt(uintptr(pair[0]), unix.F_SETFL, unix.O_ASYNC); err != nil {
+		return "", err
+	}
+	_, err = unix.Write(pair[1], []byte("x"))
+	if err != nil {
+		return "", err
+	}
+	return "", errors.New("asked for; whether it came is judged outside")
+}
+
+var attacksOnTheKernel = map[string]attackFunc{
+	"mount":  func([]string) (string, error) { return did("mounted", unix.Mount("t", ".", "tmpfs", 0, "")) },
+	"bind":   func([]string) (string, error) { return did("bound", unix.Mount("/", ".", "", unix.MS_BIND, "")) },
+	"umount": func(a []string) (string, error) { return did("unmounted", unix.Unmount(a[0], unix.MNT_DETACH)) },
+	"remount": func(a []string) (string, error) {
+		return did("remounted", unix.Mount("", a[0], "", unix.MS_REMOUNT|unix.MS_BIND, ""))
+	},
+	"setattr": func(a []string) (string, error) {
+		return did("made writable", unix.MountSetattr(unix.AT_FDCWD, a[0], 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}))
+	},
+	"chroot": func([]string) (string, error) {
+		return did("chroot", inChild(func() error { return raw(unix.SYS_CHROOT, cstring(".")) }))
+	},
+	"pivot":  reached(unix.SYS_PIVOT_ROOT, cstring("/nonexistent"), cstring("/nonexistent")),
+	"fsopen": func([]string) (string, error) { return did("fsopen", raw(unix.SYS_FSOPEN, cstring("tmpfs"), 0)) },
+	"fspick": func([]string) (string, error) { return did("fspick", raw(unix.SYS_FSPICK, atFDCWD, cstring("/"), 0)) },
+	"open-tree": func([]string) (string, error) {
+		return did("open_tree", raw(unix.SYS_OPEN_TREE, atFDCWD, cstring("/"), 1))
+	},
+	"move-mount":  reached(unix.SYS_MOVE_MOUNT, ^uintptr(0), cstring(""), ^uintptr(0), cstring(""), 0),
+	"iouring":     func([]string) (string, error) { return did("io_uring", raw(unix.SYS_IO_URING_SETUP, 4, pad())) },
+	"userfaultfd": reached(unix.SYS_USERFAULTFD, 1),
+	"bpf": func([]string) (string, error) {
+		a := [32]uint32{1, 4, 4, 1}
+		return did("bpf map", raw(unix.SYS_BPF, 0, uintptr(unsafe.Pointer(&a)), 128))
+	},
+	"perf": perfEvent,
+	"add-key": func([]string) (string, error) {
+		return did("key added", raw(unix.SYS_ADD_KEY, cstring("user"), cstring("tongs"), cstring("v"), 1, ^uintptr(3)))
+	},
+	"request-key":  reached(unix.SYS_REQUEST_KEY, cstring("user"), cstring("tongs-none"), 0, 0),
+	"keyctl":       reached(unix.SYS_KEYCTL, 0, ^uintptr(3), 0),
+	"init-module":  reached(unix.SYS_INIT_MODULE, pad(), 1, cstring("")),
+	"finit-module": reached(unix.SYS_FINIT_MODULE, ^uintptr(0), cstring(""), 0),
+	"kexec":        reached(unix.SYS_KEXEC_LOAD, 0, 99, 0, 0),
+	"reboot":       reached(unix.SYS_REBOOT, 0, 0, 0, 0), // without its magic numbers: it can only be refused or invalid
+	"settime":      reached(unix.SYS_SETTIMEOFDAY, 0, 0),
+	"adjtime":      reached(unix.SYS_ADJTIMEX, 0),
+	"syslog":       reached(unix.SYS_SYSLOG, 3, pad(), 16),
+	"swapon":       reached(unix.SYS_SWAPON, cstring("/nonexistent"), 0),
+	"acct":         reached(unix.SYS_ACCT, cstring("/nonexistent")),
+	"quotactl":     reached(unix.SYS_QUOTACTL, 0x800002<<8, cstring("/nonexistent"), 0, pad()),
+	"vhangup":      reached(unix.SYS_LOOKUP_DCOOKIE, 0, pad(), 16),
+	"fanotify":     func([]string) (string, error) { return did("fanotify", raw(unix.SYS_FANOTIFY_INIT, 0x200, 0)) },
+	"personality": func([]string) (string, error) {
+		return did("READ_IMPLIES_EXEC set", inChild(func() error { return raw(unix.SYS_PERSONALITY, 0x400000) }))
+	},
+	"vmsplice":     reached(unix.SYS_VMSPLICE, ^uintptr(0), pad(), 0, 0),
+	"memfd-secret": reached(unix.SYS_MEMFD_SECRET, 0x7fffffff),
+	"mbind":        reached(unix.SYS_MBIND, pad(), 0, 99, 0, 0, 0),
+	"move-pages":   reached(unix.SYS_MOVE_PAGES, 0, 0, 0, 0, 0, 0),
+	"kcmp": func(a []string) (string, error) {
+		return did("compared", raw(unix.SYS_KCMP, uintptr(os.Getpid()), uintptr(number(a, 0)), 0, 0, 0))
+	},
+	"new-syscall":   reached(467, ^uintptr(0), pad(), 0, pad(), 8),
+	"statmount":     reached(unix.SYS_STATMOUNT, 0, 0, 0, 0),
+	"lsm-list":      reached(unix.SYS_LSM_LIST_MODULES, pad(), pad(), 0),
+	"mrelease":      reached(unix.SYS_PROCESS_MRELEASE, ^uintptr(0), 0),
+	"sethostname":   func([]string) (string, error) { return did("host name set", unix.Sethostname([]byte("tongs-pwned"))) },
+	"setdomainname": reached(unix.SYS_SETDOMAINNAME, pad(), 1<<20),
+	"int80":         int80,
+	"x32":           reached(0x40000000+unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM, 0),
+	"x32-getpid":    reached(0x40000000 + unix.SYS_GETPID),
+}
+
+const atFDCWD = ^uintptr(99)
+
+func perfEvent([]string) (string, error) {
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv}
+	_, err := unix.PerfEventOpen(&attr, 0, -1, -1, 0)
+	return did("performance counter opened", err)
+}
+
+// int80 makes a system call by the 32-bit entry, which a filter for 64 bits alone would let through.
+func int80([]string) (string, error) {
+	if runtime.GOARCH != "amd64" {
+		return "", errors.New("there is no such entry on " + runtime.GOARCH)
+	}
+	code, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return "", err
+	}
+	copy(code, []byte{0x31, 0xd2, 0xcd, 0x80, 0xc3}) // xor edx, edx; int 0x80; ret
+	at := &code[0]
+	call := *(*func(nr, a, b uintptr) uintptr)(unsafe.Pointer(&[]unsafe.Pointer{unsafe.Pointer(&at)}[0]))
+	if fd := int32(call(359, unix.AF_INET, unix.SOCK_STREAM)); fd >= 0 {
+		return "a socket by the 32-bit entry", nil
+	}
+	if pid := int32(call(20, 0, 0)); pid > 0 {
+		return "getpid by the 32-bit entry", nil
+	}
+	return "", errors.New("refused")
+}
+
+// attacksByMode try to leave a set-user-ID file behind, in every way there is to give a file a mode.
+var attacksByMode = map[string]attackFunc{
+	"suid-chmod": func([]string) (string, error) {
+		return suid(func(f string) error { return unix.Fchmodat(unix.AT_FDCWD, f, 0o4755, 0) })
+	},
+	"suid-fchmod": func([]string) (string, error) {
+		return suid(func(f string) error {
+			fd, err := unix.Open(f, unix.O_RDWR, 0)
+			if err != nil {
+				return err
+			}
+			return unix.Fchmod(fd, 0o6755)
+		})
+	},
+	"suid-fchmodat2": func([]string) (string, error) {
+		return suid(func(f string) error { return raw(unix.SYS_FCHMODAT2, atFDCWD, cstring(f), 0o4755, 0) })
+	},
+	"suid-openat": func([]string) (string, error) {
+		return suid(func(f string) error {
+			_ = os.Remove(f)
+			_, err := unix.Open(f, unix.O_CREAT|unix.O_WRONLY, 0o4755)
+			return err
+		})
+	},
+	"suid-openat2": func([]string) (string, error) {
+		return suid(func(f string) error {
+			_ = os.Remove(f)
+			_, err := unix.Openat2(unix.AT_FDCWD, f, &unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: 0o4755})
+			return err
+		})
+	},
+	"suid-mknod": func([]string) (string, error) {
+		return suid(func(f string) error {
+			_ = os.Remove(f)
+			return unix.Mknod(f, unix.S_IFREG|0o4755, 0)
+		})
+	},
+	"suid-tmpfile": func([]string) (string, error) {
+		return suid(func(f string) error {
+			_ = os.Remove(f)
+			fd, err := unix.Open(".", unix.O_TMPFILE|unix.O_WRONLY, 0o4755)
+			if err != nil {
+				return err
+			}
+			return unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), unix.AT_FDCWD, f, unix.AT_SYMLINK_FOLLOW)
+		})
+	},
+	"sgid-chmod": func([]string) (string, error) {
+		return suid(func(f string) error { return unix.Fchmodat(unix.AT_FDCWD, f, 0o2755, 0) })
+	},
+}
+
+func suid(make func(file string) error) (string, error) {
+	const file = "set-user-id"
+	if err := os.WriteFile(file, []byte("x"), 0o755); err != nil {
+		return "", err
+	}
+	if err := make(file); err != nil {
+		return "", err
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(file, &st); err != nil {
+		return "", err
+	}
+	if st.Mode&0o6000 == 0 {
+		return "", errors.New("the bits were dropped")
+	}
+	return "a set-ID file", nil
+}
+
+var attacksOnResources = map[string]attackFunc{
+	"alloc":     func(a []string) (string, error) { return grab(number(a, 0), unix.MAP_PRIVATE|unix.MAP_ANON) },
+	"alloc-shm": func(a []string) (string, error) { return grab(number(a, 0), unix.MAP_SHARED|unix.MAP_ANON) },
+	"memfd": func(a []string) (string, error) {
+		fd, err := unix.MemfdCreate("x", 0)
+		if err != nil {
+			return "", err
+		}
+		block := make([]byte, 8<<20)
+		for i := 0; i < number(a, 0); i += 8 {
+			if _, err := unix.Write(fd, block); err != nil {
+				return "", err
+			}
+		}
+		return a[0] + " MiB in a memory file", nil
+	},
+	"sysv": func(a []string) (string, error) {
+		for i := 0; i < number(a, 0); i += 8 {
+			id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 8<<20, unix.IPC_CREAT|0o600)
+			if err != nil {
+				return "", err
+			}
+			b, err := unix.SysvShmAttach(id, 0, 0)
+			if err != nil {
+				return "", err
+			}
+			for j := 0; j < len(b); j += 4096 {
+				b[j] = 1
+			}
+			_ = unix.SysvShmDetach(b)
+		}
+		return a[0] + " MiB in shared segments", nil
+	},
+	"many": func(a []string) (string, error) {
+		// Processes that each stay below the limit.
+		var all []*os.Process
+		for range number(a, 0) {
+			p, err := os.StartProcess("/proc/self/exe", []string{os.Args[0], "attack", "hold", a[1]}, &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Env: os.Environ()})
+			if err != nil {
+				return "", err
+			}
+			all = append(all, p)
+		}
+		for _, p := range all {
+			if st, err := p.Wait(); err != nil || !st.Success() {
+				return "", fmt.Errorf("one of them ended: %v", st)
+			}
+		}
+		return fmt.Sprintf("%d processes of %s MiB", len(all), a[1]), nil
+	},
+	"hold": func(a []string) (string, error) {
+		if _, err := grab(number(a, 0), unix.MAP_PRIVATE|unix.MAP_ANON); err != nil {
+			os.Exit(1)
+		}
+		time.Sleep(time.Second) // the limit must strike meanwhile
+		return "", errors.New("held")
+	},
+	"threads": func(a []string) (string, error) {
+		n := number(a, 0)
+		for i := range n {
+			pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+			if errno != 0 {
+				return "", fmt.Errorf("after %d: %w", i, errno)
+			}
+			if pid == 0 {
+				for {
+					_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+				}
+			}
+		}
+		return a[0] + " processes", nil
+	},
+	"affinity": func([]string) (string, error) {
+		var all unix.CPUSet
+		for i := range 64 {
+			all.Set(i)
+		}
+		_ = unix.SchedSetaffinity(0, &all)
+		var got unix.CPUSet
+		if err := unix.SchedGetaffinity(0, &got); err != nil {
+			return "", err
+		}
+		if got.Count() <= 1 {
+			return "", errors.New("one processor")
+		}
+		return fmt.Sprintf("%d processors", got.Count()), nil
+	},
+	"rlimit": func(a []string) (string, error) {
+		all := &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
+		return did("limit raised", unix.Prlimit(0, number(a, 0), all, nil))
+	},
+	"nproc-soft": func([]string) (string, error) {
+		var cur unix.Rlimit
+		if err := unix.Prlimit(0, unix.RLIMIT_NPROC, nil, &cur); err != nil {
+			return "", err
+		}
+		cur.Cur = cur.Max
+		return did("process limit raised", unix.Prlimit(0, unix.RLIMIT_NPROC, &cur, nil))
+	},
+	"deaf": func([]string) (string, error) {
+		signal.Ignore(unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1)
+		for {
+			time.Sleep(time.Hour)
+		}
+	},
+}
+
+// grab takes memory and touches it.
+func grab(mib, flags int) (string, error) {
+	for i := 0; i < mib; i += 8 {
+		b, err := unix.Mmap(-1, 0, 8<<20, unix.PROT_READ|unix.PROT_WRITE, flags)
+		if err != nil {
+			return "", err
+		}
+		for j := 0; j < len(b); j += 4096 {
+			b[j] = 1
+		}
+	}
+	return fmt.Sprintf("%d MiB", mib), nil
+}

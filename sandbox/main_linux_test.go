@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	Main()
+	if len(os.Args) > 1 && os.Args[1] == "attack" {
+		os.Exit(attack(os.Args[2:]))
+	}
+	if job := os.Getenv("TONGS_TEST_HOST"); job != "" {
+		os.Exit(testHost(job))
+	}
+	os.Exit(m.Run())
+}
+
+// nobody is the ordinary user that suites are run as, too.
+const nobody = 65534
+
+// asUser runs a test of this package again as an ordinary user, in a process of its own. Run as an ordinary user, the
+// test itself was that already.
+func asUser(t *testing.T, test string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return
+	}
+	dir, err := os.MkdirTemp("", "tongs-user-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chown(dir, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-test.run=^" + test + "$", "-test.v", "-test.timeout=5m"}
+	if testing.Short() {
+		args = append(args, "-test.short")
+	}
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "XDG_CACHE_HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("as user %d: %v\n%s", nobody, err, out)
+	} else {
+		t.Logf("as user %d:\n%s", nobody, tailOf(out, 4000))
+	}
+}
+
+func tailOf(b []byte, n int) string {
+	if len(b) > n {
+		return fmt.Sprintf("[%d bytes before]\n%s", len(b)-n, b[len(b)-n:])
+	}
+	return string(b)
+}
+
+// runner returns a Runner for one tier, which is closed with the test.
+func runner(t testing.TB, tiers ...string) *Runner {
+	t.Helper()
+	r, err := New(Options{Tiers: tiers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// place returns a directory that the program under test, whoever it runs as, can reach.
+func place(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
