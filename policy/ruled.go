@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/tongs-ai/tongs"
+import (
+	"slices"
+
+	"github.com/tongs-ai/tongs"
+)
 
 // Ruled reports whether an ask or blocked rule names the path of the effect, so that it must be decided by itself: an
 // effect on a directory above it, or one that is unknown, was judged without knowing of it and does not cover it. Of
@@ -21,18 +25,49 @@ func Ruled(in Input, e tongs.Effect) bool {
 	return false
 }
 
+// RuledBelow returns Ruled for the reads of what is below dir, where a read of dir itself was decided: an ask rule that
+// names dir was answered with it. It returns nil where no rule could name anything there. What it returns is safe for
+// concurrent use.
+func RuledBelow(in Input, dir tongs.Path) func(p tongs.Path) bool {
+	j := newJudge(&in)
+	j.e = &tongs.Effect{Kind: tongs.EffectRead, Path: dir}
+	var patterns []string
+	for _, rules := range in.Chain {
+		for i := range rules {
+			if r := &rules[i]; j.speaks(r) && (sane(r.Decision) == tongs.Blocked || !matches(r.Pattern, dir)) {
+				patterns = append(patterns, r.Pattern)
+			}
+		}
+	}
+	if len(patterns) == 0 {
+		return nil
+	}
+	return func(p tongs.Path) bool {
+		return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, p) })
+	}
+}
+
 // names reports whether a rule that is in force asks for or blocks what its pattern names, and that is the effect at
-// hand. A malformed pattern may name anything.
-func (j *judge) names(r *tongs.Rule) bool {
+// hand.
+func (j *judge) names(r *tongs.Rule) bool { return j.speaks(r) && matches(r.Pattern, j.e.Path) }
+
+// speaks reports whether a rule is in force that asks for or blocks paths by a pattern, for effects of the kind at hand.
+func (j *judge) speaks(r *tongs.Rule) bool {
 	if r.Pattern == "" || r.Fallback || !r.Effects.Has(j.e.Kind) || j.about(r) == notAbout {
 		return false
 	}
-	switch d := sane(r.Decision); {
-	case d == tongs.PreApproved:
+	switch sane(r.Decision) {
+	case tongs.PreApproved:
 		return false
-	case d == tongs.Ask && j.in.Mode == tongs.ModeAll && r.Layer != tongs.LayerManaged:
-		return false
+	case tongs.Ask:
+		return j.in.Mode != tongs.ModeAll || r.Layer == tongs.LayerManaged
+	default:
+		return true
 	}
-	ok, err := matchPath(r.Pattern, j.e.Path)
+}
+
+// matches reports whether a pattern names the path. A malformed one may name anything.
+func matches(pattern string, p tongs.Path) bool {
+	ok, err := matchPath(pattern, p)
 	return ok || err != nil
 }

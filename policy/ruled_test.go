@@ -41,3 +41,39 @@ func TestRuled(t *testing.T) {
 		}
 	}
 }
+
+func TestRuledBelow(t *testing.T) {
+	rule := func(pattern string, d tongs.Decision) tongs.Rule {
+		return tongs.Rule{Layer: tongs.LayerUser, Effects: tongs.Kinds(tongs.EffectRead), Pattern: pattern, Decision: d}
+	}
+	at := func(rel string) tongs.Path { return tongs.Path{Rel: rel} }
+	for name, test := range map[string]struct {
+		rule      tongs.Rule
+		dir, path string
+		want      bool
+	}{
+		"named":                                  {rule("private/**", tongs.Blocked), ".", "private/a", true},
+		"not named":                              {rule("private/**", tongs.Blocked), ".", "public/a", false},
+		"asked for":                              {rule("private/**", tongs.Ask), ".", "private/a", true},
+		"asked for, and answered for the whole":  {rule("private/**", tongs.Ask), "private", "private/a", false},
+		"asked for, and answered for another":    {rule("*/private/*", tongs.Ask), "a", "a/private/b", true},
+		"blocked, though the directory is named": {rule("private/**", tongs.Blocked), "private", "private/a", true},
+		"malformed":                              {rule("[", tongs.Blocked), ".", "a", true},
+		"lenient":                                {rule("private/**", tongs.PreApproved), ".", "private/a", false},
+		"of a zone":                              {rule("/zone/**", tongs.Blocked), ".", "zone/a", false},
+	} {
+		in := policy.Input{Spec: &tongs.Spec{Name: "glob"}, Chain: [][]tongs.Rule{nil, {test.rule}}}
+		ruled := policy.RuledBelow(in, at(test.dir))
+		if got := ruled != nil && ruled(at(test.path)); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+	other := policy.Input{Spec: &tongs.Spec{Name: "glob"}, Chain: [][]tongs.Rule{{
+		{Tool: "grep", Effects: tongs.Kinds(tongs.EffectRead), Pattern: "a", Decision: tongs.Blocked},
+		{Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "a", Decision: tongs.Blocked},
+		{Effects: tongs.Kinds(tongs.EffectRead), Decision: tongs.Ask},
+	}}}
+	if policy.RuledBelow(other, at(".")) != nil {
+		t.Error("rules of other tools, about other effects or about every path are not nil")
+	}
+}

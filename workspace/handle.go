@@ -30,6 +30,8 @@ type handle interface {
 	rename(name string, to handle, newName string, replace bool) error
 	// list calls yield with batches of entry names until it returns false.
 	list(yield func(names []string) bool) error
+	// file opens the directory itself for reading.
+	file() (*os.File, error)
 	// writable fails where this process may not write to an existing file.
 	writable(name string) error
 	// adopt gives a new entry the permissions and times of another, and the owner where this process may.

@@ -173,7 +173,7 @@ func (d rootDir) still() error {
 }
 
 func (d rootDir) list(yield func([]string) bool) error {
-	f, err := d.root.Open(".")
+	f, err := d.file()
 	if err != nil {
 		return err
 	}
@@ -191,6 +191,8 @@ func (d rootDir) list(yield func([]string) bool) error {
 		}
 	}
 }
+
+func (d rootDir) file() (*os.File, error) { return d.root.Open(".") }
 
 func (d rootDir) writable(name string) error {
 	fi, err := d.root.Lstat(name)

@@ -162,11 +162,10 @@ func (d *unixDir) rename(name string, to handle, newName string, replace bool) e
 }
 
 func (d *unixDir) list(yield func([]string) bool) error {
-	fd, err := d.reopen()
+	f, err := d.file()
 	if err != nil {
 		return err
 	}
-	f := os.NewFile(uintptr(fd), ".")
 	defer f.Close()
 	for {
 		names, err := f.Readdirnames(256)
@@ -180,6 +179,14 @@ func (d *unixDir) list(yield func([]string) bool) error {
 			return err
 		}
 	}
+}
+
+func (d *unixDir) file() (*os.File, error) {
+	fd, err := d.reopen()
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "."), nil
 }
 
 // reopen opens the directory itself for reading.
