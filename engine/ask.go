@@ -90,9 +90,12 @@ func (w *walk) answer(ctx context.Context, q approval.Question) (*approval.Answe
 	return asked.Answer, nil
 }
 
-func (w *walk) preview(ctx context.Context) (text string, err error) {
-	defer w.guard("making a preview", &err)
-	return w.plan.Preview(ctx)
+func (w *walk) preview(ctx context.Context) (string, error) {
+	show := w.plan.Preview
+	return await(ctx, w.engine.opt.Grace, func() (text string, err error) {
+		defer w.guard("making a preview", &err)
+		return show(ctx)
+	})
 }
 
 func (w *walk) newQuestion(effects, open []tongs.Effect) approval.Question {

@@ -29,43 +29,49 @@ func (w *walk) execute(ctx context.Context) (*tongs.Result, error) {
 		defer g.timer.stop()
 	}
 	env := w.env(g)
-	type returned struct {
-		res *tongs.Result
-		err error
-	}
-	done := make(chan returned, 1)
+	call := w.toolCall()
 	began, waited := time.Now(), w.waited
-	go func() {
-		r := returned{err: errNoReturn}
-		defer func() {
-			if p := recover(); p != nil {
-				r.err = panicked(w.spec.Name, p)
-			}
-			done <- r
-		}()
-		growStack(0)
-		r.res, r.err = w.tool.Call(ctx, env, w.toolCall())
-	}()
-	var r returned
-	select {
-	case r = <-done:
-	case <-ctx.Done():
-		grace := time.NewTimer(w.engine.opt.Grace)
-		defer grace.Stop()
-		select {
-		case r = <-done:
-		case <-grace.C:
-			r.err = context.Cause(ctx)
-		}
-	}
+	res, err := await(ctx, w.engine.opt.Grace, func() (res *tongs.Result, err error) {
+		defer w.guard("running", &err)
+		return w.tool.Call(ctx, env, call)
+	})
 	stopped := ctx.Err() != nil
-	if stopped && r.res == nil && (r.err == nil || tongs.CodeOf(r.err) == tongs.CodeInternal) {
-		r.err = ended(ctx, w.call.Timeout)
+	if stopped && res == nil && (err == nil || tongs.CodeOf(err) == tongs.CodeInternal) {
+		err = ended(ctx, w.call.Timeout)
 	}
 	cancel(nil)
 	w.sent = append(w.sent, g.end()...)
 	w.ran += time.Since(began) - (w.waited - waited)
-	return r.res, r.err
+	return res, err
+}
+
+// await runs code of a tool and returns what that returns. After ctx ended it waits for the grace only: what does not
+// return then is left behind, with what it was given.
+func await[T any](ctx context.Context, grace time.Duration, run func() (T, error)) (value T, err error) {
+	type returned struct {
+		value T
+		err   error
+	}
+	done := make(chan returned, 1)
+	go func() {
+		r := returned{err: errNoReturn}
+		defer func() { done <- r }()
+		growStack(0)
+		r.value, r.err = run()
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-patience.C:
+		return value, context.Cause(ctx)
+	}
 }
 
 // growStack makes room on the stack of a new goroutine at once: while it is empty that costs a tenth of growing it step

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
@@ -249,5 +250,30 @@ func TestDeadEnvIsDeaf(t *testing.T) {
 	}
 	if _, err := env.Caller.Explain(t.Context(), &tongs.Call{Tool: "echo", Args: []byte(`{"text":"x"}`)}); tongs.CodeOf(err) != tongs.CodeCancelled {
 		t.Errorf("explained: %v", err)
+	}
+}
+
+// A tool that does not return from its plan, its preview or its run holds nobody up for longer than the grace.
+func TestEveryPartOfAToolMayHang(t *testing.T) {
+	hang := func() { select {} }
+	for name, hangs := range map[string]tongs.Tool{
+		"Plan": tool(t, free, func(*tongs.View, echoIn) (*tongs.Plan, error) { hang(); return nil, nil }, nil),
+		"Preview": tool(t, tongs.Spec{Needs: tongs.Write}, func(v *tongs.View, in echoIn) (*tongs.Plan, error) {
+			plan, err := planWrite("out")(v, in)
+			plan.Preview = func(context.Context) (string, error) { hang(); return "", nil }
+			return plan, err
+		}, nil),
+		"Run": tool(t, free, nil, func(context.Context, *tongs.Env, echoIn) (echoOut, error) { hang(); return echoOut{}, nil }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t, []tongs.Tool{hangs}, func(o *engine.Options) { o.Grace = time.Millisecond })
+			b.person.answer = yes
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			must(t, b.Call(ctx, &tongs.Call{Tool: "echo", Args: []byte(`{"text":"x"}`)}), tongs.CodeTimeout)
+			if row := b.rows(t)[0]; row.Close == nil || row.Close.Code != tongs.CodeTimeout {
+				t.Errorf("the row ends with %+v", row.Close)
+			}
+		})
 	}
 }

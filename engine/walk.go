@@ -236,9 +236,12 @@ func (w *walk) makePlan(ctx context.Context) (err error) {
 	return err
 }
 
-func (w *walk) callPlan(ctx context.Context, planner tongs.Planner) (plan *tongs.Plan, err error) {
-	defer w.guard("planning", &err)
-	plan, err = planner.Plan(ctx, w.view(), w.toolCall())
+func (w *walk) callPlan(ctx context.Context, planner tongs.Planner) (*tongs.Plan, error) {
+	view, call := w.view(), w.toolCall()
+	plan, err := await(ctx, w.engine.opt.Grace, func() (plan *tongs.Plan, err error) {
+		defer w.guard("planning", &err)
+		return planner.Plan(ctx, view, call)
+	})
 	if err == nil && plan == nil {
 		plan = &tongs.Plan{}
 	}
