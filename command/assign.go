@@ -214,6 +214,9 @@ func (a *analyser) declArg(c ctx, st *state, x *syntax.DeclClause, as *syntax.As
 	if *keyed {
 		v = st.vars[name]
 	}
+	if x.Variant.Value == "local" && len(c.calls) == 0 {
+		v = nil // it fails outside of a function
+	}
 	a.assignName(st, name, v)
 	if v != nil && !v.array && !v.keyed && v.arg.exact() {
 		return name + "=" + v.arg.text

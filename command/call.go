@@ -12,6 +12,7 @@ import (
 // simple follows a simple command.
 func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
 	st.moved = nil
+	a.apart(c, call)
 	words := a.words(c, st, call.Args)
 	before := ""
 	if len(call.Args) > 0 {
@@ -35,6 +36,21 @@ func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
 		return
 	}
 	a.run(c, st, words, false)
+}
+
+// apart makes sure that the words of a command stand apart: where two of them touch, the shell takes them for one.
+func (a *analyser) apart(c ctx, call *syntax.CallExpr) {
+	check := func(n syntax.Node) {
+		if end := int(n.End().Offset()); end < len(c.src) && strings.IndexByte(" \t\n;&|()<>`}\\", c.src[end]) < 0 {
+			a.poison("where " + text(c.src, n.Pos(), n.End()) + " ends is not read the same way by every shell")
+		}
+	}
+	for _, as := range call.Assigns {
+		check(as)
+	}
+	for _, w := range call.Args {
+		check(w)
+	}
 }
 
 // alias follows a word that may stand for others, and reports whether it took care of the command.

@@ -76,6 +76,9 @@ func (a *analyser) target(c ctx, st *state, w *syntax.Word) arg {
 // duplicate follows <& and >&, which are about descriptors, unless the word is a file.
 func (a *analyser) duplicate(c ctx, st *state, r *syntax.Redirect, in input) input {
 	target := a.target(c, st, r.Word)
+	if src := text(c.src, r.Word.Pos(), r.Word.End()); strings.HasPrefix(src, "-") && src != "-" {
+		a.poison("where the redirection " + r.Op.String() + src + " ends is not read the same way by every shell")
+	}
 	number := target.exact() && target.text != "" && strings.Trim(target.text, "0123456789") == "" ||
 		target.is("-") || target.exact() && strings.Trim(target.text, "0123456789-") == "" && target.text != ""
 	switch {

@@ -106,15 +106,12 @@ func (a *analyser) command(c ctx, st *state, cmd syntax.Command) {
 			a.stmt(c, st, x.Stmt)
 		}
 	case *syntax.CoprocClause:
-		name := "COPROC"
-		if x.Name != nil {
-			if name = x.Name.Lit(); name == "" {
-				a.poison("the name of a coprocess is only known when it runs")
-			}
-		}
+		// Whether its first word is a name or a command is not read the same way by every shell.
+		a.poison("what a coprocess runs is not sure")
 		a.stmt(c.inside("coprocess"), st.clone(), x.Stmt)
-		a.assignName(st, name, nil)
-		a.assignName(st, name+"_PID", nil)
+		if x.Name != nil {
+			a.run(c, st.clone(), a.words(c, st, []*syntax.Word{x.Name}), false)
+		}
 	default:
 		a.poison("a construct of the shell cannot be followed")
 	}
