@@ -141,6 +141,9 @@ func standsFor(tool tongs.Tool, spec *tongs.Spec) error {
 	if got.Name != spec.Name {
 		return fmt.Errorf("it made a tool named %q", got.Name)
 	}
+	if spec.Toolset != "" && got.Toolset != spec.Toolset {
+		return fmt.Errorf("it made a tool of the toolset %q, announced was %q", got.Toolset, spec.Toolset)
+	}
 	same := got.Source.Kind == spec.Source.Kind || got.Source.BuiltIn() && spec.Source.BuiltIn()
 	if !same || got.Source.Name != spec.Source.Name ||
 		spec.Source.Digest != "" && got.Source.Digest != spec.Source.Digest {

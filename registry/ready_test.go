@@ -176,3 +176,18 @@ func TestReadyHonoursItsContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Rules about a toolset were judged by what the stand-in announced.
+func TestReadyKeepsTheToolset(t *testing.T) {
+	spec := tongs.Spec{Name: "slow", Description: "Stand-in.", Toolset: "mcp"}
+	r, err := registry.New(tongs.Lazy(spec, func(context.Context, tongs.InitContext) (tongs.Tool, error) {
+		return tool(t, "", "slow"), nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, _ := r.Set().Lookup("slow")
+	if _, err := r.Ready(t.Context(), entry, tongs.InitContext{}); err == nil || !strings.Contains(err.Error(), `announced was "mcp"`) {
+		t.Errorf("%v", err)
+	}
+}
