@@ -3,6 +3,7 @@ package confine_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -38,6 +39,8 @@ type runOut struct {
 	Out   string   `json:"out"`
 	Code  int      `json:"code"`
 	Files []string `json:"files"`
+	// Planted are the protected names that appeared.
+	Planted string `json:"planted"`
 }
 
 // bench is an engine with one tool that runs a script, in the real sandbox.
@@ -77,7 +80,7 @@ func setup(t *testing.T, opt confine.Options) *bench {
 			if err != nil {
 				return runOut{}, err
 			}
-			res := runOut{Out: out.String(), Code: exit.Code}
+			res := runOut{Out: out.String(), Code: exit.Code, Planted: fmt.Sprint(exit.Report["planted"])}
 			for _, f := range exit.Files {
 				res.Files = append(res.Files, f.Name+" "+f.Path)
 			}
@@ -201,5 +204,18 @@ func TestDeniedHostBecomesANeed(t *testing.T) {
 	out, res := b.run(t, fetch)
 	if !strings.Contains(out.Out, "from the server") {
 		t.Errorf("%+v: %s", out, res.Content)
+	}
+}
+
+// What package managers unpack into their caches is obeyed by nobody, so it is not reported.
+func TestNamesInCachesAreNotReported(t *testing.T) {
+	cache := t.TempDir()
+	b := setup(t, confine.Options{Cache: cache})
+	out, res := b.run(t, `{"script":"mkdir -p $GOMODCACHE/x/.github/workflows .vscode; touch $GOMODCACHE/x/.github/workflows/ci.yml .vscode/tasks.json; ls -A"}`)
+	if res.Error != nil || out.Code != 0 {
+		t.Fatalf("%+v: %s", out, res.Content)
+	}
+	if strings.Contains(out.Planted, "workflows") || !strings.Contains(out.Planted, ".vscode") {
+		t.Errorf("planted %s", out.Planted)
 	}
 }

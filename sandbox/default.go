@@ -138,6 +138,7 @@ func (b *builder) addCache() {
 		return
 	}
 	b.pol.Writable = append(b.pol.Writable, b.opt.Cache)
+	b.pol.Caches = append(b.pol.Caches, b.opt.Cache)
 }
 
 // cache returns the directory for one tool's cache, which outlives the run if there is a cache at all.

@@ -21,8 +21,9 @@ type Policy struct {
 	// tree, except at the paths of Exempt, at
 	// any depth: one or more names separated by slashes, in which * stands for any part of a name.
 	ProtectedNames, HiddenNames []string
-	// Exempt are paths that these names do not hold for, because they were approved.
-	Exempt []string
+	// Exempt are paths that these names do not hold for, because they were approved, and Caches are trees in which
+	// they mean nothing: nobody obeys what lies in a cache.
+	Exempt, Caches []string
 	// Files are read-only files that exist in the sandbox only, by path.
 	Files map[string]string
 

@@ -111,7 +111,7 @@ func resolvePolicy(pol *Policy) (*resolved, error) {
 	if real != "/" && !inside("/tmp", real) && r.treeOf(real) == nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidPath, "the working directory %q is in none of the policy's trees", dir)
 	}
-	r.scan = scanNames(r.named(pol.ReadOnly), pol.ProtectedNames, pol.HiddenNames, realPaths(pol.Exempt))
+	r.scan = scanNames(r.named(pol.ReadOnly, pol.Caches), pol.ProtectedNames, pol.HiddenNames, realPaths(pol.Exempt))
 	for _, p := range append(slices.Clone(pol.Hidden), r.scan.hidden...) {
 		if real, _, err := resolve(p); err == nil && r.treeOf(real) != nil {
 			r.hidden = append(r.hidden, real)
@@ -126,9 +126,13 @@ func resolvePolicy(pol *Policy) (*resolved, error) {
 	return r, nil
 }
 
-// named are the trees in which names are looked for: those that can be written to, and those that were kept from it.
-func (r *resolved) named(readOnly []string) []string {
-	roots := r.writable()
+// named are the trees in which names are looked for: those that can be written to, but for caches, and those that were
+// kept from it.
+func (r *resolved) named(readOnly, caches []string) []string {
+	caches = realPaths(caches)
+	roots := slices.DeleteFunc(r.writable(), func(root string) bool {
+		return slices.ContainsFunc(caches, func(cache string) bool { return inside(cache, root) })
+	})
 	for _, p := range realPaths(readOnly) {
 		if !slices.ContainsFunc(roots, func(root string) bool { return inside(root, p) }) {
 			roots = append(roots, p)
