@@ -8,7 +8,8 @@ import (
 )
 
 // programFiles are the files that make builders run something.
-var programFiles = []string{"Makefile", "makefile", "GNUmakefile", "package.json", "build.rs", "justfile", "Rakefile", "Taskfile.yml"}
+var programFiles = []string{"Makefile", "makefile", "GNUmakefile", "package.json", "build.rs", "justfile", "Rakefile",
+	"Taskfile.yml"}
 
 // lookupBuilder returns the handler of a program that runs what the workspace holds.
 func lookupBuilder(name string) handler {
@@ -19,7 +20,8 @@ func lookupBuilder(name string) handler {
 		return npmProgram
 	case "go":
 		return goProgram
-	case "cargo", "rake", "just", "task", "mvn", "gradle", "ant", "tox", "pytest", "ninja", "cmake", "bazel", "dotnet", "mix",
+	case "cargo", "rake", "just", "task", "mvn", "gradle", "ant", "tox", "pytest", "ninja", "cmake", "bazel", "dotnet",
+		"mix",
 		"bundle", "poetry", "uv", "pipenv", "docker", "podman", "deno", "bun", "npx", "bunx", "pnpx":
 		return builderProgram
 	}
@@ -36,7 +38,8 @@ func builderProgram(a *analyser, c ctx, st *state, words []arg) {
 	name := baseName(words[0].text)
 	a.runsWorkspace(name)
 	a.execute(words)
-	if len(words) > 1 && (name == "deno" || name == "bun") && (words[1].is("eval") || words[1].is("repl") || words[1].is("-e") ||
+	if len(words) > 1 && (name == "deno" || name == "bun") && (words[1].is("eval") || words[1].is("repl") ||
+		words[1].is("-e") ||
 		words[1].is("--eval") || words[1].is("-p") || words[1].is("x")) {
 		a.poison("what " + name + " " + words[1].text + " runs cannot be told")
 	}
@@ -47,7 +50,8 @@ func builderProgram(a *analyser, c ctx, st *state, words []arg) {
 	}
 	if name == "uv" || name == "poetry" || name == "pipenv" || name == "bundle" {
 		for i, w := range words {
-			if (w.is("run") || w.is("exec")) && i+1 < len(words) && words[i+1].exact() && !strings.HasPrefix(words[i+1].text, "-") {
+			if (w.is("run") || w.is("exec")) && i+1 < len(words) && words[i+1].exact() && !strings.HasPrefix(words[i+1].text,
+				"-") {
 				a.run(c, st, words[i+1:], true)
 				return
 			}
@@ -76,10 +80,11 @@ func (a *analyser) bound(st *state, words []arg, files ...string) {
 	a.effect(e)
 }
 
-const makeOptions = options(`C:/dir directory:/dir f: file: makefile: j? jobs? l? k i n s B r R q t e/run w p d S b m L h v # I:/read include-dir:/read
- o: W: old-file: what-if: keep-going ignore-errors just-print dry-run recon silent quiet always-make no-builtin-rules
- no-builtin-variables question touch environment-overrides/run print-directory no-print-directory print-data-base
- load-average? output-sync? O? trace version help eval:/run E:/run warn-undefined-variables`)
+const makeOptions = options(`C:/dir directory:/dir f: file: makefile: j? jobs? l? k i n s B r R q t e/run w p d S b m
+ L h v # I:/read include-dir:/read o: W: old-file: what-if: keep-going ignore-errors just-print dry-run recon silent
+ quiet always-make no-builtin-rules no-builtin-variables question touch environment-overrides/run print-directory
+ no-print-directory print-data-base load-average? output-sync? O? trace version help eval:/run E:/run
+ warn-undefined-variables`)
 
 func makeProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.runsWorkspace("make")
@@ -145,10 +150,13 @@ func npmProgram(a *analyser, c ctx, st *state, words []arg) {
 				a.run(c, st, rest, true)
 			}
 			return
-		case w.is("config"), w.is("c"), w.is("set"), w.is("publish"), w.is("login"), w.is("adduser"), w.is("token"), w.is("explore"):
+		case w.is("config"), w.is("c"), w.is("set"), w.is("publish"), w.is("login"), w.is("adduser"), w.is("token"),
+			w.is("explore"):
 			a.poison(name + " " + w.text + " changes what runs later, or sends data")
-		case strings.HasPrefix(w.text, "--script-shell"), strings.HasPrefix(w.text, "--shell"), strings.HasPrefix(w.text, "--node-options"),
-			strings.HasPrefix(w.text, "--userconfig"), strings.HasPrefix(w.text, "--globalconfig"), strings.HasPrefix(w.text, "--prefix"),
+		case strings.HasPrefix(w.text, "--script-shell"), strings.HasPrefix(w.text, "--shell"), strings.HasPrefix(w.text,
+			"--node-options"),
+			strings.HasPrefix(w.text, "--userconfig"), strings.HasPrefix(w.text, "--globalconfig"), strings.HasPrefix(w.text,
+				"--prefix"),
 			strings.HasPrefix(w.text, "--registry"), strings.HasPrefix(w.text, "--git"), strings.HasPrefix(w.text, "--call"),
 			strings.HasPrefix(w.text, "--editor"), strings.HasPrefix(w.text, "--cwd"), strings.HasPrefix(w.text, "--dir"),
 			w.is("-C"), w.is("-c"), w.is("-g"), w.is("--global"), strings.HasPrefix(w.text, "--onload-script"):
@@ -187,7 +195,8 @@ func goProgram(a *analyser, c ctx, st *state, words []arg) {
 			a.runText(c, st, value)
 		case name == "C":
 			a.workIn(st, value)
-		case name == "o" || name == "cpuprofile" || name == "memprofile" || name == "coverprofile" || name == "blockprofile" ||
+		case name == "o" || name == "cpuprofile" || name == "memprofile" || name == "coverprofile" ||
+			name == "blockprofile" ||
 			name == "mutexprofile" || name == "trace" || name == "outputdir" || name == "test.outputdir":
 			a.path(st, tongs.EffectWrite, value)
 		case name == "modfile" || name == "overlay" || name == "pgo":

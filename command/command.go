@@ -95,7 +95,8 @@ func Analyse(src string, w World, opt Options) (*Analysis, error) {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "the command is empty; give the command to run")
 	}
 	if at := strings.IndexByte(src, 0); at >= 0 {
-		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "the command holds a NUL byte at offset %d, which no shell takes; remove it", at)
+		return nil, tongs.Errorf(tongs.CodeInvalidArgs,
+			"the command holds a NUL byte at offset %d, which no shell takes; remove it", at)
 	}
 	a := newAnalyser(w)
 	if why := unreadable(src); why != "" {
@@ -228,7 +229,8 @@ func (a *analyser) script(c ctx, st *state, src string, lang syntax.LangVariant)
 
 func parseError(err error) error {
 	text := err.Error()
-	e := tongs.Errorf(tongs.CodeInvalidArgs, "the command cannot be parsed as bash: %s; correct it, or put it in a script file", text)
+	e := tongs.Errorf(tongs.CodeInvalidArgs,
+		"the command cannot be parsed as bash: %s; correct it, or put it in a script file", text)
 	var at syntax.Pos
 	if pe, ok := errors.AsType[syntax.ParseError](err); ok {
 		at = pe.Pos

@@ -8,11 +8,12 @@ import (
 
 // findWords says how many values each word of find takes. It has those that only select and print; the others are in
 // findProgram.
-const findWords = ` -name:1 -iname:1 -path:1 -ipath:1 -wholename:1 -iwholename:1 -regex:1 -iregex:1 -regextype:1 -type:1 -xtype:1 -size:1
- -empty:0 -mtime:1 -mmin:1 -atime:1 -amin:1 -ctime:1 -cmin:1 -used:1 -perm:1 -user:1 -group:1 -uid:1 -gid:1 -nouser:0 -nogroup:0
- -links:1 -inum:1 -lname:1 -ilname:1 -readable:0 -writable:0 -executable:0 -true:0 -false:0 -fstype:1 -maxdepth:1 -mindepth:1
- -depth:0 -d:0 -mount:0 -xdev:0 -daystart:0 -follow:0 -noleaf:0 -ignore_readdir_race:0 -noignore_readdir_race:0 -warn:0 -nowarn:0
- -print:0 -print0:0 -printf:1 -ls:0 -prune:0 -quit:0 -and:0 -a:0 -or:0 -o:0 -not:0 !:0 (:0 ):0 ,:0 `
+const findWords = ` -name:1 -iname:1 -path:1 -ipath:1 -wholename:1 -iwholename:1 -regex:1 -iregex:1 -regextype:1
+ -type:1 -xtype:1 -size:1 -empty:0 -mtime:1 -mmin:1 -atime:1 -amin:1 -ctime:1 -cmin:1 -used:1 -perm:1 -user:1
+ -group:1 -uid:1 -gid:1 -nouser:0 -nogroup:0 -links:1 -inum:1 -lname:1 -ilname:1 -readable:0 -writable:0
+ -executable:0 -true:0 -false:0 -fstype:1 -maxdepth:1 -mindepth:1 -depth:0 -d:0 -mount:0 -xdev:0 -daystart:0
+ -follow:0 -noleaf:0 -ignore_readdir_race:0 -noignore_readdir_race:0 -warn:0 -nowarn:0 -print:0 -print0:0 -printf:1
+ -ls:0 -prune:0 -quit:0 -and:0 -a:0 -or:0 -o:0 -not:0 !:0 (:0 ):0 ,:0 `
 
 // findValues returns how many values a word of find takes, -1 where the word is not one that only selects or prints.
 func findValues(word string) int {
@@ -32,7 +33,8 @@ func findProgram(a *analyser, c ctx, st *state, words []arg) {
 		i++
 	}
 	var starts []arg
-	for i < len(words) && !words[i].mayBeOption() && !words[i].is("(") && !words[i].is("!") && !words[i].is(")") && !words[i].is(",") {
+	for i < len(words) && !words[i].mayBeOption() && !words[i].is("(") && !words[i].is("!") && !words[i].is(")") &&
+		!words[i].is(",") {
 		starts = append(starts, words[i])
 		i++
 	}
@@ -111,7 +113,8 @@ func (a *analyser) findExec(c ctx, st *state, words []arg, i int, starts []arg) 
 		// Which directory it runs in, and so what its words name, is only known then.
 		there := st.clone()
 		there.dirs = nil
-		a.execdir(c, there, replaced(command, "{}", arg{form: formOpaque, text: "./", src: "{}", many: found.many, glob: true}))
+		a.execdir(c, there, replaced(command, "{}", arg{form: formOpaque, text: "./", src: "{}", many: found.many,
+			glob: true}))
 		return end + 1
 	}
 	// Reading where find starts is an effect already, so that any one of them stands for all.
@@ -159,10 +162,11 @@ func foundBelow(words []string) (string, bool) {
 }
 
 // fdOptions are those of fd that matter.
-const fdOptions = options(`x/run X/run exec/run exec-batch/run e: extension: t: type: d: max-depth: min-depth: exact-depth: E: exclude: S: size: c: color:
- j: threads: o: owner: changed-within: changed-before: search-path:/read base-directory:/dir C:/dir ignore-file:/read g glob H hidden I
- no-ignore u unrestricted s case-sensitive i ignore-case F fixed-strings a absolute-path l list-details L follow p full-path 0 print0
- 1 q quiet prune max-results: strip-cwd-prefix? no-ignore-vcs and: format: path-separator: h help V version`)
+const fdOptions = options(`x/run X/run exec/run exec-batch/run e: extension: t: type: d: max-depth: min-depth:
+ exact-depth: E: exclude: S: size: c: color: j: threads: o: owner: changed-within: changed-before: search-path:/read
+ base-directory:/dir C:/dir ignore-file:/read g glob H hidden I no-ignore u unrestricted s case-sensitive i
+ ignore-case F fixed-strings a absolute-path l list-details L follow p full-path 0 print0 1 q quiet prune
+ max-results: strip-cwd-prefix? no-ignore-vcs and: format: path-separator: h help V version`)
 
 func fdProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.execute(words)

@@ -17,18 +17,28 @@ import (
 //	remote   it talks to another machine
 //	run      it runs commands that the configuration or its arguments name
 var gitCommands = map[string]string{
-	"status": "look", "log": "look", "diff": "look", "show": "look", "rev-parse": "look", "rev-list": "look", "ls-files": "look",
-	"ls-tree": "look", "blame": "look", "annotate": "look", "describe": "look", "shortlog": "look", "cat-file": "look", "grep": "look",
-	"for-each-ref": "look", "show-ref": "look", "name-rev": "look", "merge-base": "look", "whatchanged": "look", "count-objects": "look",
-	"version": "look", "var": "look", "check-ignore": "look", "check-attr": "look", "diff-tree": "look", "diff-index": "look",
-	"diff-files": "look", "verify-commit": "look", "verify-tag": "look", "cherry": "look", "range-diff": "look", "show-branch": "look",
-	"help": "look", "fsck": "look", "check-ref-format": "look", "stripspace": "look", "patch-id": "look", "merge-tree": "look",
-	"add": "record", "stage": "record", "commit": "record", "branch": "record", "tag": "record", "notes": "record", "reflog": "tree",
-	"write-tree": "record", "commit-tree": "record", "hash-object": "record", "update-index": "record", "read-tree": "tree",
-	"symbolic-ref": "record", "gc": "record", "repack": "record", "pack-refs": "record", "prune": "destroy", "update-ref": "destroy",
+	"status": "look", "log": "look", "diff": "look", "show": "look", "rev-parse": "look", "rev-list": "look",
+	"ls-files": "look",
+	"ls-tree":  "look", "blame": "look", "annotate": "look", "describe": "look", "shortlog": "look", "cat-file": "look",
+	"grep":         "look",
+	"for-each-ref": "look", "show-ref": "look", "name-rev": "look", "merge-base": "look", "whatchanged": "look",
+	"count-objects": "look",
+	"version":       "look", "var": "look", "check-ignore": "look", "check-attr": "look", "diff-tree": "look",
+	"diff-index": "look",
+	"diff-files": "look", "verify-commit": "look", "verify-tag": "look", "cherry": "look", "range-diff": "look",
+	"show-branch": "look",
+	"help":        "look", "fsck": "look", "check-ref-format": "look", "stripspace": "look", "patch-id": "look",
+	"merge-tree": "look",
+	"add":        "record", "stage": "record", "commit": "record", "branch": "record", "tag": "record", "notes": "record",
+	"reflog":     "tree",
+	"write-tree": "record", "commit-tree": "record", "hash-object": "record", "update-index": "record",
+	"read-tree":    "tree",
+	"symbolic-ref": "record", "gc": "record", "repack": "record", "pack-refs": "record", "prune": "destroy",
+	"update-ref":  "destroy",
 	"maintenance": "run", "init": "tree", "format-patch": "tree", "archive": "tree", "bundle": "tree", "worktree": "tree",
-	"checkout": "tree", "switch": "tree", "merge": "tree", "rebase": "tree", "cherry-pick": "tree", "revert": "tree", "apply": "tree",
-	"am": "tree", "stash": "tree", "mv": "tree", "sparse-checkout": "tree", "checkout-index": "tree",
+	"checkout": "tree", "switch": "tree", "merge": "tree", "rebase": "tree", "cherry-pick": "tree", "revert": "tree",
+	"apply": "tree",
+	"am":    "tree", "stash": "tree", "mv": "tree", "sparse-checkout": "tree", "checkout-index": "tree",
 	"reset": "destroy", "restore": "destroy", "clean": "destroy", "rm": "destroy",
 	"fetch": "remote", "pull": "remote", "push": "remote", "clone": "remote", "ls-remote": "remote", "submodule": "remote",
 	"remote": "record", "config": "run", "bisect": "run", "filter-branch": "run", "difftool": "run", "mergetool": "run",
@@ -36,9 +46,9 @@ var gitCommands = map[string]string{
 	"credential": "run", "fast-import": "destroy", "replace": "destroy", "lfs": "remote", "web--browse": "run",
 }
 
-const gitGlobal = options(`C:/dir c:/run config-env:/run exec-path?/run git-dir:/run work-tree:/run namespace: bare p P paginate no-pager
- no-replace-objects literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs no-optional-locks no-lazy-fetch
- attr-source: v version h help html-path man-path info-path super-prefix:`)
+const gitGlobal = options(`C:/dir c:/run config-env:/run exec-path?/run git-dir:/run work-tree:/run namespace: bare p
+ P paginate no-pager no-replace-objects literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs
+ no-optional-locks no-lazy-fetch attr-source: v version h help html-path man-path info-path super-prefix:`)
 
 // gitProgram follows git. Options before the subcommand that only say where or how to show are taken off.
 func gitProgram(a *analyser, c ctx, st *state, words []arg) {
@@ -96,22 +106,33 @@ func (a *analyser) gitConfig(c ctx, st *state, setting arg) {
 
 // gitDanger are options by which git runs a program, and those that write.
 var gitDanger = []struct{ sub, option, role string }{
-	{"", "--upload-pack", "run"}, {"", "--receive-pack", "run"}, {"", "--upload-archive", "run"}, {"push fetch pull archive clone ls-remote", "--exec", "run"},
-	{"fetch clone", "-u", "run"}, {"clone init", "--template", "run"}, {"clone", "-c", "run"}, {"clone submodule", "--config", "run"},
-	{"grep", "-O", "run"}, {"grep", "--open-files-in-pager", "run"}, {"diff log show whatchanged range-diff", "--ext-diff", "run"},
+	{"", "--upload-pack", "run"}, {"", "--receive-pack", "run"}, {"", "--upload-archive", "run"},
+	{"push fetch pull archive clone ls-remote", "--exec", "run"},
+	{"fetch clone", "-u", "run"}, {"clone init", "--template", "run"}, {"clone", "-c", "run"}, {"clone submodule",
+		"--config", "run"},
+	{"grep", "-O", "run"}, {"grep", "--open-files-in-pager", "run"}, {"diff log show whatchanged range-diff",
+		"--ext-diff", "run"},
 	{"rebase", "-x", "run"}, {"rebase", "--exec", "run"}, {"rebase", "-i", "run"}, {"rebase", "--interactive", "run"},
-	{"rebase merge cherry-pick revert pull am", "--strategy", "run"}, {"rebase merge cherry-pick revert pull", "-s", "run"},
+	{"rebase merge cherry-pick revert pull am", "--strategy", "run"}, {"rebase merge cherry-pick revert pull", "-s",
+		"run"},
 	{"commit tag", "--edit", ""}, {"am", "--show-current-patch", ""}, {"branch config", "--edit-description", "run"},
 	{"", "--output", "write"}, {"format-patch archive", "-o", "write"}, {"format-patch", "--output-directory", "write"},
-	{"archive", "--remote", "run"}, {"archive", "--add-file", "read"}, {"commit notes tag", "-F", "read"}, {"commit notes tag", "--file", "read"},
-	{"commit", "-t", "read"}, {"commit", "--template", "read"}, {"branch", "-D", "delete"}, {"branch", "--delete", "delete"},
-	{"branch", "-d", "delete"}, {"branch", "-f", "delete"}, {"branch", "--force", "delete"}, {"branch", "-M", "delete"}, {"tag", "-d", "delete"},
+	{"archive", "--remote", "run"}, {"archive", "--add-file", "read"}, {"commit notes tag", "-F", "read"},
+	{"commit notes tag", "--file", "read"},
+	{"commit", "-t", "read"}, {"commit", "--template", "read"}, {"branch", "-D", "delete"}, {"branch", "--delete",
+		"delete"},
+	{"branch", "-d", "delete"}, {"branch", "-f", "delete"}, {"branch", "--force", "delete"}, {"branch", "-M", "delete"},
+	{"tag", "-d", "delete"},
 	{"tag", "--delete", "delete"}, {"tag", "-f", "delete"}, {"commit", "--no-verify", ""}, {"blame", "--contents", "read"},
-	{"blame", "--ignore-revs-file", "read"}, {"ls-files", "--exclude-from", "read"}, {"ls-files", "-X", "read"}, {"", "--pathspec-from-file", "read"},
-	{"cat-file", "--textconv", ""}, {"help", "-w", "run"}, {"help", "--web", "run"}, {"help", "-i", "run"}, {"grep", "-f", "read"},
-	{"grep diff log", "--no-index", ""}, {"log diff show", "-O", "read"}, {"checkout switch", "-f", "delete"}, {"checkout switch", "--force", "delete"},
+	{"blame", "--ignore-revs-file", "read"}, {"ls-files", "--exclude-from", "read"}, {"ls-files", "-X", "read"}, {"",
+		"--pathspec-from-file", "read"},
+	{"cat-file", "--textconv", ""}, {"help", "-w", "run"}, {"help", "--web", "run"}, {"help", "-i", "run"}, {"grep", "-f",
+		"read"},
+	{"grep diff log", "--no-index", ""}, {"log diff show", "-O", "read"}, {"checkout switch", "-f", "delete"},
+	{"checkout switch", "--force", "delete"},
 	{"checkout switch", "--discard-changes", "delete"}, {"checkout switch", "-B", "delete"}, {"switch", "-C", "delete"},
-	{"gc", "--prune", "delete"}, {"stash", "--exec", "run"}, {"commit tag", "--gpg-sign", ""}, {"fetch pull", "--prune", "delete"},
+	{"gc", "--prune", "delete"}, {"stash", "--exec", "run"}, {"commit tag", "--gpg-sign", ""}, {"fetch pull", "--prune",
+		"delete"},
 }
 
 // gitArguments follows the options of a subcommand. Git takes any unique beginning of a long option.
@@ -197,7 +218,8 @@ func (a *analyser) gitTree(sub string, args []arg) {
 	}
 	switch {
 	case (sub == "stash" || sub == "worktree" || sub == "sparse-checkout") && (first == "list" || first == "show"),
-		sub == "reflog" && (first == "" || first == "show" || first == "HEAD" || first == "exists" || strings.HasPrefix(first, "-")):
+		sub == "reflog" && (first == "" || first == "show" || first == "HEAD" || first == "exists" ||
+			strings.HasPrefix(first, "-")):
 		return
 	case sub == "stash" && (first == "drop" || first == "clear"):
 		a.unknown(tongs.EffectDelete, "git stash "+first+" loses what was stashed")
@@ -205,7 +227,8 @@ func (a *analyser) gitTree(sub string, args []arg) {
 	case sub == "worktree" && (first == "remove" || first == "prune"):
 		a.unknown(tongs.EffectDelete, "git worktree "+first+" deletes files")
 		return
-	case (sub == "archive" || sub == "format-patch") && slices.ContainsFunc(args, func(w arg) bool { return w.is("--stdout") }):
+	case (sub == "archive" || sub == "format-patch") && slices.ContainsFunc(args,
+		func(w arg) bool { return w.is("--stdout") }):
 		return
 	case sub == "checkout" && (first == "-b" && len(args) <= 2), sub == "switch" && first == "-c" && len(args) <= 2:
 		return // a new branch where one is: no file changes
@@ -222,9 +245,11 @@ func (a *analyser) gitDestroy(sub string, args []arg) {
 	}
 	sure := !slices.ContainsFunc(args, func(w arg) bool { return !w.exact() })
 	switch {
-	case sub == "reset" && sure && !has("--hard", "--merge", "--keep") && !hasAbbreviation(args, "--hard", "--merge", "--keep"):
+	case sub == "reset" && sure && !has("--hard", "--merge", "--keep") && !hasAbbreviation(args, "--hard", "--merge",
+		"--keep"):
 		return
-	case sub == "restore" && sure && has("--staged", "-S") && !has("--worktree", "-W") && !hasAbbreviation(args, "--worktree"):
+	case sub == "restore" && sure && has("--staged", "-S") && !has("--worktree", "-W") && !hasAbbreviation(args,
+		"--worktree"):
 		return
 	case sub == "rm" && sure && has("--cached"):
 		return
@@ -262,7 +287,8 @@ func (a *analyser) gitRemote(c ctx, st *state, sub string, args []arg) {
 		}
 		a.poison("git submodule " + first + " runs what the submodules say")
 	}
-	e := tongs.Effect{Kind: tongs.EffectNetwork, Unknown: true, Sends: sub == "push" || sub == "lfs", Why: "git " + sub + " talks to a remote"}
+	e := tongs.Effect{Kind: tongs.EffectNetwork, Unknown: true, Sends: sub == "push" || sub == "lfs",
+		Why: "git " + sub + " talks to a remote"}
 	for _, w := range args {
 		if strings.Contains(w.text, "::") {
 			a.poison("git " + sub + " runs the helper that " + w.src + " names")
@@ -311,14 +337,18 @@ func gitConfigReads(args []arg) bool {
 		switch {
 		case !w.exact():
 			return false
-		case i == 0 && (w.text == "get" || w.text == "list"), w.text == "--get", w.text == "--get-all", w.text == "--get-regexp", w.text == "-l",
+		case i == 0 && (w.text == "get" || w.text == "list"), w.text == "--get", w.text == "--get-all",
+			w.text == "--get-regexp", w.text == "-l",
 			w.text == "--list", w.text == "--get-urlmatch":
 			reads = true
-		case w.text == "--local", w.text == "--show-origin", w.text == "--show-scope", w.text == "-z", w.text == "--null", w.text == "--name-only",
-			w.text == "--bool", w.text == "--int", w.text == "--type=bool", w.text == "--global", w.text == "--system", w.text == "--worktree":
+		case w.text == "--local", w.text == "--show-origin", w.text == "--show-scope", w.text == "-z", w.text == "--null",
+			w.text == "--name-only",
+			w.text == "--bool", w.text == "--int", w.text == "--type=bool", w.text == "--global", w.text == "--system",
+			w.text == "--worktree":
 		case strings.HasPrefix(w.text, "-"):
 			return false
 		}
 	}
-	return reads || len(args) == 1 && args[0].exact() && strings.Contains(args[0].text, ".") && !strings.HasPrefix(args[0].text, "-")
+	return reads || len(args) == 1 && args[0].exact() && strings.Contains(args[0].text, ".") &&
+		!strings.HasPrefix(args[0].text, "-")
 }

@@ -10,17 +10,20 @@ import (
 // interpreters are programs that run the script they are given. An option that is not here may be one that runs code.
 var interpreters = map[string]options{
 	"python": `B d E i/run I O P q s S u v x b V version help h W: X: c:/code m:/last`,
-	"pypy":   `B d E i/run I O q s S u v V version help h W: X: c:/code m:/last`, "pypy3": `B O u V version help h W: X: c:/code m:/last`,
+	"pypy":   `B d E i/run I O q s S u v V version help h W: X: c:/code m:/last`,
+	"pypy3":  `B O u V version help h W: X: c:/code m:/last`,
 	"node": `e:/code eval:/code p:/code print:/code r:/run require:/run import:/run c check i/run test watch loader:/run
- experimental-loader:/run max-old-space-size: no-warnings trace-warnings enable-source-maps v version h help run:/last`,
+ experimental-loader:/run max-old-space-size: no-warnings trace-warnings enable-source-maps v version h help
+ run:/last`,
 	"nodejs": `e:/code p:/code r:/run c v version h help`,
 	"perl":   `e:/code E:/code n p a F: i?/writes I:/run M:/run m:/run w W c T t U l? 0? s S v C?`,
 	"ruby":   `e:/code r:/run I:/run n p a c w v version h help i?/writes l s S C:/dir E: F:`,
 	"php":    `r:/code B:/code R:/code E:/code F:/run d:/run c:/run n l i m v version h help S:/run z:/run`,
 	"lua":    `e:/code l:/run i/run v W E`, "luajit": `e:/code l:/run i/run v b/run`,
 	"Rscript": `e:/code version help verbose vanilla`, "julia": `e:/code E:/code L:/run i/run project? q v h version help`,
-	"guile": `c:/code e:/run l:/run s:/last version help`, "ts-node": `e:/code p:/code r:/run T transpile-only v version h help`,
-	"tsx": `e:/code p:/code r:/run version help`,
+	"guile":   `c:/code e:/run l:/run s:/last version help`,
+	"ts-node": `e:/code p:/code r:/run T transpile-only v version h help`,
+	"tsx":     `e:/code p:/code r:/run version help`,
 }
 
 func interpreterProgram(a *analyser, c ctx, st *state, words []arg) {
@@ -41,7 +44,8 @@ func interpreterProgram(a *analyser, c ctx, st *state, words []arg) {
 	switch {
 	case g.has("m", "run", "s") && lastRole(g) == "last":
 		a.execute(words)
-		if m := lastOption(g).value(); !m.exact() || slices.Contains([]string{"timeit", "code", "pdb", "profile", "cProfile", "trace",
+		if m := lastOption(g).value(); !m.exact() || slices.Contains([]string{"timeit", "code", "pdb", "profile", "cProfile",
+			"trace",
 			"runpy", "sqlite3", "idlelib"}, m.text) {
 			a.poison("what " + name + " runs as " + m.src + " cannot be told")
 		}
@@ -105,7 +109,8 @@ func (a *analyser) awkText(w arg) {
 		return
 	}
 	text := strings.ReplaceAll(w.text, "||", "")
-	for _, sign := range []string{"system", "|", "getline", "@", "ARGV", "ARGC", "extension", "load", "include", "ENVIRON[\"PATH"} {
+	for _, sign := range []string{"system", "|", "getline", "@", "ARGV", "ARGC", "extension", "load", "include",
+		"ENVIRON[\"PATH"} {
 		if strings.Contains(text, sign) {
 			a.poison("the program for awk may run commands or read files by itself: it has " + sign)
 			return
@@ -120,8 +125,8 @@ func (a *analyser) awkText(w arg) {
 	}
 }
 
-const sedOptions = options(`n E r s u z l: b e: expression: f:/run file:/run i? in-place? quiet silent regexp-extended separate unbuffered null-data
- line-length: posix sandbox debug follow-symlinks binary help version`)
+const sedOptions = options(`n E r s u z l: b e: expression: f:/run file:/run i? in-place? quiet silent regexp-extended
+ separate unbuffered null-data line-length: posix sandbox debug follow-symlinks binary help version`)
 
 func sedProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.execute(words)

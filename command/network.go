@@ -16,8 +16,10 @@ func lookupNetwork(name string) handler {
 		return wgetProgram
 	case "ssh", "mosh", "autossh":
 		return sshProgram
-	case "scp", "sftp", "nc", "ncat", "netcat", "ping", "ping6", "dig", "nslookup", "host", "whois", "traceroute", "nmap", "openssl",
-		"rclone", "aws", "gcloud", "az", "kubectl", "gh", "glab", "http", "https", "xh", "aria2c", "lftp", "websocat", "s_client":
+	case "scp", "sftp", "nc", "ncat", "netcat", "ping", "ping6", "dig", "nslookup", "host", "whois", "traceroute", "nmap",
+		"openssl",
+		"rclone", "aws", "gcloud", "az", "kubectl", "gh", "glab", "http", "https", "xh", "aria2c", "lftp", "websocat",
+		"s_client":
 		return networkProgram
 	case "rsync":
 		return rsyncProgram
@@ -40,16 +42,18 @@ func urlHost(u *url.URL) string {
 	return host
 }
 
-const curlOptions = options(`s S f L i I k v g G O J/writes # N 4 6 0 1 2 3 a/run n/cred h V q silent show-error fail location include head insecure
- verbose globoff get remote-name remote-header-name/writes progress-bar no-buffer ipv4 ipv6 http1.1 http2 http3 compressed
- create-dirs fail-with-body no-progress-meter tlsv1.2 tlsv1.3 netrc/cred help version m: max-time: connect-timeout: retry:
- retry-delay: retry-max-time: retry-all-errors A: user-agent: e: referer: w: write-out: r: range: max-redirs: limit-rate:
- X:/method request:/method o:/write output:/write output-dir:/dir d:/send data:/send data-raw:/send data-binary:/send
- data-urlencode:/send data-ascii:/send json:/send F:/send form:/send form-string:/send T:/send upload-file:/send H:/header
- header:/header u:/cred user:/cred b:/cred cookie:/cred c:/write cookie-jar:/write E:/cred cert:/cred key:/cred
- oauth2-bearer:/cred cacert:/read capath:/read D:/write dump-header:/write trace:/write trace-ascii:/write stderr:/write
- url: x:/run proxy:/run K:/run config:/run resolve:/run connect-to:/run unix-socket:/run interface:/run doh-url:/run
- preproxy:/run socks5:/run proto: proto-default:/run libcurl:/write etag-save:/write etag-compare:/read hsts:/write alt-svc:/write`)
+const curlOptions = options(`s S f L i I k v g G O J/writes # N 4 6 0 1 2 3 a/run n/cred h V q silent show-error fail
+ location include head insecure verbose globoff get remote-name remote-header-name/writes progress-bar no-buffer
+ ipv4 ipv6 http1.1 http2 http3 compressed create-dirs fail-with-body no-progress-meter tlsv1.2 tlsv1.3 netrc/cred
+ help version m: max-time: connect-timeout: retry: retry-delay: retry-max-time: retry-all-errors A: user-agent: e:
+ referer: w: write-out: r: range: max-redirs: limit-rate: X:/method request:/method o:/write output:/write
+ output-dir:/dir d:/send data:/send data-raw:/send data-binary:/send data-urlencode:/send data-ascii:/send
+ json:/send F:/send form:/send form-string:/send T:/send upload-file:/send H:/header header:/header u:/cred
+ user:/cred b:/cred cookie:/cred c:/write cookie-jar:/write E:/cred cert:/cred key:/cred oauth2-bearer:/cred
+ cacert:/read capath:/read D:/write dump-header:/write trace:/write trace-ascii:/write stderr:/write url: x:/run
+ proxy:/run K:/run config:/run resolve:/run connect-to:/run unix-socket:/run interface:/run doh-url:/run
+ preproxy:/run socks5:/run proto: proto-default:/run libcurl:/write etag-save:/write etag-compare:/read hsts:/write
+ alt-svc:/write`)
 
 func curlProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.writes = true
@@ -94,7 +98,8 @@ func curlProgram(a *analyser, c ctx, st *state, words []arg) {
 func plainHeader(h arg) bool {
 	name, _, _ := strings.Cut(strings.ToLower(h.text), ":")
 	switch strings.TrimSpace(name) {
-	case "accept", "accept-encoding", "accept-language", "cache-control", "user-agent", "if-none-match", "if-modified-since", "range":
+	case "accept", "accept-encoding", "accept-language", "cache-control", "user-agent", "if-none-match",
+		"if-modified-since", "range":
 		return h.exact()
 	}
 	return false
@@ -115,7 +120,9 @@ func (a *analyser) reach(program string, w arg, sends bool) {
 	case err != nil || scheme != "http" && scheme != "https":
 		a.network("", true, program+" uses an address that is not plain: "+w.src)
 		a.unknown(tongs.EffectRead, program+" may read what "+w.src+" names")
-	case !validHost(u.Hostname()), !w.exact() && !strings.Contains(strings.TrimPrefix(text, u.Scheme+"://"), "/"), w.many && !w.glob:
+	case !validHost(u.Hostname()), !w.exact() && !strings.Contains(strings.TrimPrefix(text, u.Scheme+"://"), "/"),
+		w.many &&
+			!w.glob:
 		a.network("", sends, program+" reaches a host that is only known when it runs: "+w.src)
 	default:
 		// What a computed path or query says is data that leaves.
@@ -133,9 +140,10 @@ func (a *analyser) saved(st *state, w arg) {
 	a.path(st, tongs.EffectWrite, exactly(path.Base(u.Path)))
 }
 
-const wgetOptions = options(`q v nv S c N nc 4 6 quiet verbose no-verbose continue timestamping spider no-check-certificate O:/write output-document:/write
- P:/dir directory-prefix:/dir o:/write output-file:/write a:/write append-output:/write U: user-agent: T: timeout: t: tries: w:
- wait: max-redirect: no-clobber https-only show-progress help version V h`)
+const wgetOptions = options(`q v nv S c N nc 4 6 quiet verbose no-verbose continue timestamping spider
+ no-check-certificate O:/write output-document:/write P:/dir directory-prefix:/dir o:/write output-file:/write
+ a:/write append-output:/write U: user-agent: T: timeout: t: tries: w: wait: max-redirect: no-clobber https-only
+ show-progress help version V h`)
 
 func wgetProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.writes = true
@@ -176,10 +184,11 @@ func networkProgram(a *analyser, c ctx, st *state, words []arg) {
 	}
 }
 
-const rsyncOptions = options(`a v r l p t g o D z n P h i u c x H A X S W q e:/run rsh:/run rsync-path:/run archive verbose recursive links perms times
- compress dry-run progress partial human-readable itemize-changes update checksum stats delete/deletes delete-after/deletes
- delete-before/deletes delete-excluded/deletes remove-source-files/deletes exclude: include: exclude-from:/read include-from:/read
- files-from:/list f: filter: log-file:/write backup b backup-dir:/write suffix: max-size: min-size: bwlimit: timeout: info: numeric-ids
+const rsyncOptions = options(`a v r l p t g o D z n P h i u c x H A X S W q e:/run rsh:/run rsync-path:/run archive
+ verbose recursive links perms times compress dry-run progress partial human-readable itemize-changes update
+ checksum stats delete/deletes delete-after/deletes delete-before/deletes delete-excluded/deletes
+ remove-source-files/deletes exclude: include: exclude-from:/read include-from:/read files-from:/list f: filter:
+ log-file:/write backup b backup-dir:/write suffix: max-size: min-size: bwlimit: timeout: info: numeric-ids
  copy-links L relative R ignore-existing existing size-only no-perms no-owner no-group chmod: quiet version help`)
 
 func rsyncProgram(a *analyser, c ctx, st *state, words []arg) {

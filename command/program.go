@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // lookupProgram returns the handler of a program that the tables know, nil where they do not.
@@ -46,10 +45,13 @@ func lookupProgram(name string) handler {
 		return awkProgram
 	case "uniq", "xxd":
 		return filterProgram
-	case "man", "vi", "vim", "nvim", "view", "vimdiff", "ex", "ed", "emacs", "nano", "pico", "gdb", "lldb", "screen", "tmux",
-		"expect", "at", "batch", "crontab", "ssh-keygen", "ssh-add", "sqlite3", "psql", "mysql", "socat", "tclsh", "wish", "osascript",
+	case "man", "vi", "vim", "nvim", "view", "vimdiff", "ex", "ed", "emacs", "nano", "pico", "gdb", "lldb", "screen",
+		"tmux",
+		"expect", "at", "batch", "crontab", "ssh-keygen", "ssh-add", "sqlite3", "psql", "mysql", "socat", "tclsh", "wish",
+		"osascript",
 		"gnuplot", "bc", "dc", "m4", "debugfs", "mount", "umount", "insmod", "modprobe", "ld.so", "ldd", "run-parts",
-		"start-stop-daemon", "dpkg", "rpm", "byobu", "mutt", "mail", "ftp", "tftp", "telnet", "rlogin", "rsh", "gcore", "jshell":
+		"start-stop-daemon", "dpkg", "rpm", "byobu", "mutt", "mail", "ftp", "tftp", "telnet", "rlogin", "rsh", "gcore",
+		"jshell":
 		return obscureProgram
 	}
 	if h := lookupWriter(name); h != nil {
@@ -174,8 +176,8 @@ func (a *analyser) assignments(words []arg) []arg {
 	return words
 }
 
-const envOptions = options(`i 0 v ignore-environment null debug u: unset: C:/dir chdir:/dir S: split-string: block-signal?
- default-signal? ignore-signal? list-signal-handling`)
+const envOptions = options(`i 0 v ignore-environment null debug u: unset: C:/dir chdir:/dir S: split-string:
+ block-signal? default-signal? ignore-signal? list-signal-handling`)
 
 func envProgram(a *analyser, c ctx, st *state, words []arg) {
 	g := envOptions.parse(words[1:], true)
@@ -214,8 +216,9 @@ func envProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.run(c, st, rest, true)
 }
 
-const xargsOptions = options(`0 null a:/read arg-file:/read d: delimiter: E: e? eof? I: i? replace? L: l? n: o open-tty p interactive P: r s: t x
- max-args: max-procs: max-lines? no-run-if-empty verbose exit max-chars: process-slot-var:/run show-limits`)
+const xargsOptions = options(`0 null a:/read arg-file:/read d: delimiter: E: e? eof? I: i? replace? L: l? n: o
+ open-tty p interactive P: r s: t x max-args: max-procs: max-lines? no-run-if-empty verbose exit max-chars:
+ process-slot-var:/run show-limits`)
 
 // xargsProgram follows the command that xargs runs, with arguments that are only known then.
 func xargsProgram(a *analyser, c ctx, st *state, words []arg) {
@@ -290,7 +293,8 @@ func parallelProgram(a *analyser, c ctx, st *state, words []arg) {
 	}
 }
 
-const scriptOptions = options("a c:/script e f q t? T:/write I:/write O:/write B:/write E: m: append command:/script return flush quiet")
+const scriptOptions = options(`a c:/script e f q t? T:/write I:/write O:/write B:/write E: m: append command:/script
+ return flush quiet`)
 
 func scriptProgram(a *analyser, c ctx, st *state, words []arg) {
 	g := scriptOptions.parse(words[1:], false)
@@ -314,7 +318,8 @@ func scriptProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.shellText(c, st, code, nil, "script -c", shells["sh"])
 }
 
-const flockOptions = options("c:/script command:/script E: conflict-exit-code: e x s n u w: F o shared exclusive nonblock unlock wait: no-fork close verbose")
+const flockOptions = options(`c:/script command:/script E: conflict-exit-code: e x s n u w: F o shared exclusive
+ nonblock unlock wait: no-fork close verbose`)
 
 func flockProgram(a *analyser, c ctx, st *state, words []arg) {
 	g := flockOptions.parse(words[1:], true)
@@ -365,7 +370,8 @@ func busyboxProgram(a *analyser, c ctx, st *state, words []arg) {
 // filterProgram follows programs with an input and an output operand.
 func filterProgram(a *analyser, c ctx, st *state, words []arg) {
 	name := baseName(words[0].text)
-	t := options("f: s: w: c d D i u z skip-fields: skip-chars: check-chars: count repeated all-repeated? unique ignore-case group? zero-terminated")
+	t := options(`f: s: w: c d D i u z skip-fields: skip-chars: check-chars: count repeated all-repeated? unique
+ ignore-case group? zero-terminated`)
 	if name == "xxd" {
 		t = "a b c: C d e E g: h i l: n: o: p r R: s: u v"
 	}
@@ -404,153 +410,4 @@ func allPlain(words []arg) bool {
 		}
 	}
 	return len(words) > 0
-}
-
-// shellProgram follows a shell: its -c text, its script file, or what it reads from its standard input.
-func shellProgram(a *analyser, c ctx, st *state, words []arg) {
-	name := baseName(words[0].text)
-	kind := shells[name]
-	i, text, stdin := 1, false, false
-	for ; i < len(words); i++ {
-		w := words[i]
-		if w.is("--") {
-			i++
-			break
-		}
-		if !w.mayBeOption() && !strings.HasPrefix(w.text, "+") || w.is("-") {
-			break
-		}
-		switch {
-		case w.is("--version") || w.is("--help"):
-			a.execute(words)
-			return
-		case w.is("--login"), w.is("--norc"), w.is("--noprofile"), w.is("--posix") && kind.posix:
-		case !w.exact() || strings.HasPrefix(w.text, "--") || strings.Trim(w.text[1:], "celuxvnfhrsC") != "" || w.text[0] == '+':
-			if w.exact() && (w.text == "-o" || w.text == "+o" || w.text == "-eo" || w.text == "-euo" || w.text == "-uo") &&
-				i+1 < len(words) && words[i+1].is("pipefail") {
-				i++
-				continue
-			}
-			a.poison("what " + name + " does with " + w.src + " is not known")
-		default:
-			text = text || strings.Contains(w.text, "c")
-			stdin = stdin || strings.Contains(w.text, "s")
-		}
-	}
-	rest := words[min(i, len(words)):]
-	switch {
-	case text && len(rest) == 0:
-		a.execute(words)
-		a.poison(name + " -c has no command")
-	case text:
-		a.wrapped(name + " -c")
-		var args []arg
-		if len(rest) > 1 {
-			args = rest[2:]
-			if rest[1].many {
-				args = append([]arg{rest[1]}, args...)
-			}
-		}
-		a.shellText(c, st, rest[0], args, name+" -c", kind)
-	case stdin || len(rest) == 0 || rest[0].is("-"):
-		a.shellInput(c, st, words, name, kind)
-	default:
-		a.scriptFile(st, words, i)
-	}
-}
-
-// shellText follows a text that a shell runs.
-func (a *analyser) shellText(c ctx, st *state, code arg, args []arg, what string, kind shellKind) {
-	if !code.exact() {
-		a.poison("what " + what + " runs is only known then: " + code.src)
-		return
-	}
-	if !kind.sure {
-		a.poison("the shell of " + what + " reads commands in a way of its own")
-	}
-	run := func(lang syntax.LangVariant) {
-		sub := st.child()
-		sub.args, sub.argsKnown = args, true
-		a.nested(c, sub, code.text, what, lang)
-	}
-	run(syntax.LangBash)
-	if kind.posix {
-		run(syntax.LangPOSIX)
-	}
-}
-
-// shellInput follows a shell that reads commands from its standard input.
-func (a *analyser) shellInput(c ctx, st *state, words []arg, name string, kind shellKind) {
-	switch c.in.kind {
-	case inputText:
-		a.wrapped(name)
-		sub := c
-		sub.in = input{kind: inputUnknown}
-		a.shellText(sub, st, exactly(c.in.text), nil, name, kind)
-	case inputFile:
-		if c.in.file.exact() {
-			a.scriptFile(st, append(append([]arg{}, words...), c.in.file), len(words))
-			return
-		}
-		fallthrough
-	default:
-		a.execute(words)
-		a.poison("what " + name + " reads as commands is only known when it runs")
-	}
-}
-
-// output returns what is known of what a statement writes, as the input of the next one.
-func (a *analyser) output(c ctx, st *state, s *syntax.Stmt) input {
-	unknown := input{kind: inputUnknown}
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 || s.Negated || len(s.Redirs) > 0 {
-		return unknown
-	}
-	name := call.Args[0].Lit()
-	if st.funcs[name] != nil || st.aliases != nil {
-		return unknown
-	}
-	var words []string
-	for _, w := range call.Args[1:] {
-		value, ok := constant(w)
-		if !ok {
-			return unknown
-		}
-		words = append(words, value)
-	}
-	switch name {
-	case "echo":
-		if len(words) > 0 && !strings.HasPrefix(words[0], "-") && !strings.Contains(strings.Join(words, ""), `\`) {
-			return input{kind: inputText, text: strings.Join(words, " ") + "\n"}
-		}
-	case "find":
-		if dir, ok := foundBelow(words); ok {
-			return input{kind: inputList, list: dir}
-		}
-	}
-	return unknown
-}
-
-// constant returns the value of a word without expansions.
-func constant(w *syntax.Word) (string, bool) {
-	e := expander{a: newAnalyser(World{}), st: &state{}, cur: newField()}
-	for _, part := range w.Parts {
-		switch p := part.(type) {
-		case *syntax.Lit, *syntax.SglQuoted:
-		case *syntax.DblQuoted:
-			for _, q := range p.Parts {
-				if _, ok := q.(*syntax.Lit); !ok {
-					return "", false
-				}
-			}
-		default:
-			return "", false
-		}
-	}
-	if v, ok := braces(w); !ok || len(v) != 1 {
-		return "", false
-	}
-	e.parts(w.Parts, false)
-	got := e.cur.finish("")
-	return got.text, got.exact()
 }

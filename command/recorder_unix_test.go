@@ -91,13 +91,15 @@ func chmod(t testing.TB, name string, mode os.FileMode) {
 // runnable reports whether a command may be run here: nothing in it names a place outside, or could stop a process.
 func runnable(src string) bool {
 	bare := strings.NewReplacer(`\`, "", `'`, "", `"`, "", "\n", "").Replace(src)
-	if strings.Contains(bare, "..") || strings.Contains(bare, "~") || strings.Contains(bare, "kill") || strings.Contains(bare, "ulimit") ||
+	if strings.Contains(bare, "..") || strings.Contains(bare, "~") || strings.Contains(bare, "kill") ||
+		strings.Contains(bare, "ulimit") ||
 		strings.Contains(bare, "PWD") || strings.Contains(bare, "suspend") {
 		return false
 	}
 	bare = strings.ReplaceAll(bare, "/dev/null", "")
 	for i, c := range bare {
-		if c == '/' && (i == 0 || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.", rune(bare[i-1]))) {
+		if c == '/' && (i == 0 || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.",
+			rune(bare[i-1]))) {
 			return false
 		}
 	}
@@ -113,7 +115,8 @@ func (r *recorder) run(t testing.TB, src string) [][]string {
 	chmod(t, r.log, 0o666)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", `ulimit -t 1; ulimit -f 4096; ulimit -c 0; exec /bin/bash -c "$1"`, "bash", src)
+	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", `ulimit -t 1; ulimit -f 4096; ulimit -c 0; exec /bin/bash -c "$1"`,
+		"bash", src)
 	cmd.Dir = r.dir
 	cmd.Env = []string{"PATH=" + r.bin, "HOME=/home/somebody"}
 	cmd.SysProcAttr = r.sys
@@ -289,11 +292,16 @@ func FuzzApproved(f *testing.F) {
 // compose puts two commands together in one of the ways a shell knows.
 func compose(x, y string, how uint8) string {
 	forms := []string{
-		"X", "X; Y", "X && Y", "X || Y", "X | Y", "X & Y", "X\nY", "(X; Y)", "{ X\nY\n}", "X $(Y)", "X `Y`", "X \"$(Y)\"", "X <(Y)",
-		"if X; then Y; fi", "for i in X; do Y; done", "f() { X\n}; f Y", "x='X'; $x Y", "x=\"X\"; Y", "env X; Y", "timeout 2 X; Y",
-		"bash -c 'X' Y", "eval 'X'; Y", "X <<EOF\nY\nEOF", "X <<'EOF'\nY\nEOF\n", "case X in Y) X;; esac", "X > /dev/null; Y", "set -- X; Y",
-		"while X; do Y; break; done", "X {Y,a}", "[[ X ]] && Y", "echo $((X)); Y", "xargs X; Y", "alias a='X'\nY", "trap 'X' EXIT; Y",
-		"a=(X); Y", "echo ${x:-X}; Y", "X \\\nY", "echo X|Y", "find . -maxdepth 1 -exec X \\; ; Y", "bash <<< 'X'; Y", "XY", "X'Y'", "X\"Y\"",
+		"X", "X; Y", "X && Y", "X || Y", "X | Y", "X & Y", "X\nY", "(X; Y)", "{ X\nY\n}", "X $(Y)", "X `Y`", "X \"$(Y)\"",
+		"X <(Y)",
+		"if X; then Y; fi", "for i in X; do Y; done", "f() { X\n}; f Y", "x='X'; $x Y", "x=\"X\"; Y", "env X; Y",
+		"timeout 2 X; Y",
+		"bash -c 'X' Y", "eval 'X'; Y", "X <<EOF\nY\nEOF", "X <<'EOF'\nY\nEOF\n", "case X in Y) X;; esac",
+		"X > /dev/null; Y", "set -- X; Y",
+		"while X; do Y; break; done", "X {Y,a}", "[[ X ]] && Y", "echo $((X)); Y", "xargs X; Y", "alias a='X'\nY",
+		"trap 'X' EXIT; Y",
+		"a=(X); Y", "echo ${x:-X}; Y", "X \\\nY", "echo X|Y", "find . -maxdepth 1 -exec X \\; ; Y", "bash <<< 'X'; Y", "XY",
+		"X'Y'", "X\"Y\"",
 	}
 	return strings.NewReplacer("X", x, "Y", y).Replace(forms[int(how)%len(forms)])
 }

@@ -55,7 +55,8 @@ func newSite(t testing.TB) *site {
 	for name, content := range map[string]string{
 		"a.txt": "one\ntwo\n", "b.txt": "two\n", "src/main.go": "package main\n", "docs/x.md": "#\n", "tool.py": "print(1)\n",
 		"script.sh": "git status\n", "Makefile": "all:\n", "package.json": "{}\n", ".env": "KEY=1\n", ".gitignore": ".env\n",
-		".git/HEAD": "ref: refs/heads/main\n", ".git/hooks/x.sample": "", ".git/config": "", ".git/objects/x": "", ".git/refs/heads/x": "",
+		".git/HEAD": "ref: refs/heads/main\n", ".git/hooks/x.sample": "", ".git/config": "", ".git/objects/x": "",
+		".git/refs/heads/x": "",
 	} {
 		write(t, filepath.Join(dir, name), content)
 	}
@@ -94,7 +95,8 @@ func (s *site) decide(src string, rules ...tongs.Rule) (policy.Verdict, []tongs.
 		return policy.Verdict{Decision: tongs.Blocked}, an.Effects, err
 	}
 	spec := shellSpec()
-	return policy.Decide(policy.Input{Spec: spec, Names: []string{"shell"}, Effects: effects, Chain: [][]tongs.Rule{rules}}), effects, nil
+	return policy.Decide(policy.Input{Spec: spec, Names: []string{"shell"}, Effects: effects,
+		Chain: [][]tongs.Rule{rules}}), effects, nil
 }
 
 // table reads the commands of a file: one a line, # begins a comment, a line in quotes is a Go string.
@@ -166,7 +168,8 @@ func TestBlocked(t *testing.T) {
 	if len(list) < 40 {
 		t.Fatalf("%d commands, want at least 40", len(list))
 	}
-	rules := append(permissiveRules(), rule("rm", tongs.Blocked), rule("curl", tongs.Blocked), rule("git push", tongs.Blocked))
+	rules := append(permissiveRules(), rule("rm", tongs.Blocked), rule("curl", tongs.Blocked), rule("git push",
+		tongs.Blocked))
 	for _, src := range list {
 		v, effects, err := s.decide(src, rules...)
 		if err != nil || v.Decision != tongs.Blocked {

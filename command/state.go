@@ -110,7 +110,8 @@ func sameValue(v, w *value) bool {
 	if v == nil || w == nil {
 		return v == w
 	}
-	return v.arg == w.arg && v.array == w.array && v.keyed == w.keyed && v.frozen == w.frozen && slices.Equal(v.list, w.list)
+	return v.arg == w.arg && v.array == w.array && v.keyed == w.keyed && v.frozen == w.frozen && slices.Equal(v.list,
+		w.list)
 }
 
 func union[T comparable](a, b []T) []T {

@@ -27,7 +27,8 @@ func ViewWorld(files tongs.FileView) World {
 			name := "/" + p.Root
 			clean := path.Clean(spelling)
 			if (clean == name || strings.HasPrefix(clean, name+"/")) && files.Host(tongs.Path{Root: p.Root, Rel: "."}) != name {
-				return tongs.Path{}, tongs.Errorf(tongs.CodeInvalidPath, "path %q is a zone, which commands know by another name", spelling)
+				return tongs.Path{}, tongs.Errorf(tongs.CodeInvalidPath, "path %q is a zone, which commands know by another name",
+					spelling)
 			}
 			return p, nil
 		}
@@ -59,7 +60,8 @@ func hashFile(files tongs.FileView, p tongs.Path) (tongs.Version, error) {
 		return "", err
 	}
 	if n > maxHashed {
-		return "", tongs.Errorf(tongs.CodeTooLarge, "%q is more than %d bytes long, too large to be bound by its content", p.String(), maxHashed)
+		return "", tongs.Errorf(tongs.CodeTooLarge, "%q is more than %d bytes long, too large to be bound by its content",
+			p.String(), maxHashed)
 	}
 	return tongs.Version("sha256:" + hex.EncodeToString(sum.Sum(nil))), nil
 }

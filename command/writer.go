@@ -19,22 +19,26 @@ type writer struct {
 }
 
 var writers = map[string]writer{
-	"tee":    {options: "a i p append ignore-interrupts output-error?", kind: tongs.EffectWrite},
-	"touch":  {options: "a c m f h r:/read reference:/read d: date: t: time: no-create no-dereference", kind: tongs.EffectWrite},
+	"tee": {options: "a i p append ignore-interrupts output-error?", kind: tongs.EffectWrite},
+	"touch": {options: "a c m f h r:/read reference:/read d: date: t: time: no-create no-dereference",
+		kind: tongs.EffectWrite},
 	"mkdir":  {options: "p v m: mode: parents verbose Z", kind: tongs.EffectWrite},
 	"mkfifo": {options: "m: mode:", kind: tongs.EffectWrite},
 	"rmdir":  {options: "v p/deletes parents/deletes verbose ignore-fail-on-non-empty", kind: tongs.EffectDelete},
 	"rm": {options: "r R f i I d v recursive force interactive? dir verbose one-file-system no-preserve-root preserve-root?",
 		kind: tongs.EffectDelete},
 	"unlink": {kind: tongs.EffectDelete},
-	"chmod": {options: "c f v R recursive changes silent quiet verbose reference:/read", kind: tongs.EffectWrite, skip: 1, unless: "reference",
-		deep: "R recursive"},
-	"chown": {options: "c f v h R H L P recursive changes silent quiet verbose no-dereference dereference from: reference:/read",
+	"chmod": {options: "c f v R recursive changes silent quiet verbose reference:/read", kind: tongs.EffectWrite, skip: 1,
+		unless: "reference",
+		deep:   "R recursive"},
+	"chown": {options: `c f v h R H L P recursive changes silent quiet verbose no-dereference dereference from:
+ reference:/read`,
 		kind: tongs.EffectWrite, skip: 1, unless: "reference", deep: "R recursive"},
 	"chgrp": {options: "c f v h R H L P recursive changes silent quiet verbose no-dereference dereference reference:/read",
 		kind: tongs.EffectWrite, skip: 1, unless: "reference", deep: "R recursive"},
 	"truncate": {options: "s: c o r:/read size: reference:/read no-create io-blocks", kind: tongs.EffectWrite},
-	"shred": {options: "f n: s: u/deletes v x z force iterations: size: remove?/deletes random-source:/read exact zero verbose",
+	"shred": {options: `f n: s: u/deletes v x z force iterations: size: remove?/deletes random-source:/read exact zero
+ verbose`,
 		kind: tongs.EffectWrite},
 }
 
@@ -49,7 +53,8 @@ func lookupWriter(name string) handler {
 		return ddProgram
 	case "tar", "bsdtar", "gtar":
 		return tarProgram
-	case "unzip", "zip", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "lz4", "7z", "split", "csplit", "patch", "cpio",
+	case "unzip", "zip", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "lz4", "7z", "split", "csplit",
+		"patch", "cpio",
 		"dos2unix", "unix2dos", "rename", "prename", "mktemp", "sponge", "ar":
 		return changeProgram
 	}
@@ -102,10 +107,11 @@ func chmodMode(args []arg) []arg {
 	return args
 }
 
-const copyOptions = options(`a b d f i l L n p P r R s t: T u v x H Z archive backup? force interactive link dereference no-clobber no-dereference
- preserve? no-preserve: parents recursive reflink? remove-destination sparse: strip-trailing-slashes symbolic-link suffix: S:
- target-directory: no-target-directory update? verbose one-file-system attributes-only copy-contents symbolic logical physical
- relative g: o: m: D d directory c C compare group: owner: mode: strip`)
+const copyOptions = options(`a b d f i l L n p P r R s t: T u v x H Z archive backup? force interactive link
+ dereference no-clobber no-dereference preserve? no-preserve: parents recursive reflink? remove-destination sparse:
+ strip-trailing-slashes symbolic-link suffix: S: target-directory: no-target-directory update? verbose
+ one-file-system attributes-only copy-contents symbolic logical physical relative g: o: m: D d directory c C compare
+ group: owner: mode: strip`)
 
 // copyProgram follows cp, mv, ln and install: what they take, and where it goes.
 func copyProgram(a *analyser, c ctx, st *state, words []arg) {
@@ -216,14 +222,15 @@ func ddProgram(a *analyser, c ctx, st *state, words []arg) {
 	}
 }
 
-const tarOptions = options(`c x t r u A d f: C:/dir z j J Z v p k m O h P W w l S B n o T:/list X:/read b: I:/run F:/run H: V: N: K: L: a s g:/write file:
- create extract get list append update delete/writes directory:/dir gzip gunzip bzip2 xz zstd lzma compress verbose exclude:
- exclude-from:/read files-from:/list strip-components: to-stdout overwrite keep-old-files no-same-owner no-same-permissions
- same-permissions preserve-permissions owner: group: mode: mtime: sort: format: transform: xform: wildcards anchored no-recursion
- dereference one-file-system exclude-vcs exclude-vcs-ignores totals to-command:/run checkpoint-action:/run checkpoint?
- use-compress-program:/run info-script:/run new-volume-script:/run rmt-command:/run rsh-command:/run remove-files/deletes
- recursive-unlink/deletes unlink-first absolute-names listed-incremental:/write index-file:/write volno-file:/write warning:
- auto-compress version help`)
+const tarOptions = options(`c x t r u A d f: C:/dir z j J Z v p k m O h P W w l S B n o T:/list X:/read b: I:/run
+ F:/run H: V: N: K: L: a s g:/write file: create extract get list append update delete/writes directory:/dir gzip
+ gunzip bzip2 xz zstd lzma compress verbose exclude: exclude-from:/read files-from:/list strip-components: to-stdout
+ overwrite keep-old-files no-same-owner no-same-permissions same-permissions preserve-permissions owner: group:
+ mode: mtime: sort: format: transform: xform: wildcards anchored no-recursion dereference one-file-system
+ exclude-vcs exclude-vcs-ignores totals to-command:/run checkpoint-action:/run checkpoint? use-compress-program:/run
+ info-script:/run new-volume-script:/run rmt-command:/run rsh-command:/run remove-files/deletes
+ recursive-unlink/deletes unlink-first absolute-names listed-incremental:/write index-file:/write volno-file:/write
+ warning: auto-compress version help`)
 
 // tarProgram follows tar. The first word may be options without a dash.
 func tarProgram(a *analyser, c ctx, st *state, words []arg) {
