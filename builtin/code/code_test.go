@@ -43,6 +43,7 @@ func TestLanguages(t *testing.T) {
 }
 
 func TestGo(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, setup{})
 	_, out := b.ok("go", "package main\n\nimport \"os\"\n\nfunc main() {\n\tprintln(os.Args[1])\n\tos.Stdout.WriteString(\"out\\n\")\n}\n",
 		args{"args": []string{"given"}, "timeout": 300})
@@ -186,6 +187,7 @@ func TestPreviewShowsTheProgram(t *testing.T) {
 }
 
 func TestTimeoutKeepsOutputAndFiles(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, setup{})
 	res := b.call("python", "import time\nopen('made', 'w').close()\nprint('partial')\ntime.sleep(100)", args{"timeout": 1})
 	b.fails(tongs.CodeTimeout, "killed after 1s", res)

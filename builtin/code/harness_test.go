@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,9 @@ type setup struct {
 
 func newBench(t testing.TB, s setup) *bench {
 	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("the sandbox of these tests needs Linux")
+	}
 	b := &bench{TB: t, dir: s.dir, tool: s.tool}
 	if b.dir == "" {
 		b.dir = realDir(t)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	needsLinux(t)
 	host := &bench{TB: t}
 	set, err := New(Options{Background: true, Settle: 1})
 	host.must(err)

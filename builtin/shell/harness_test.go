@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +56,7 @@ type setup struct {
 
 func newBench(t testing.TB, s setup) *bench {
 	t.Helper()
+	needsLinux(t)
 	b := &bench{TB: t, dir: realDir(t)}
 	var err error
 	b.set, err = New(s.Options)
@@ -62,6 +64,14 @@ func newBench(t testing.TB, s setup) *bench {
 	t.Cleanup(b.set.CloseAll)
 	b.rebuild(b.engineOptions(b.dir, s))
 	return b
+}
+
+// needsLinux skips where there is no sandbox in which everything that is tested here exists: namespaces, /dev/pts.
+func needsLinux(t testing.TB) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("the commands of these tests need Linux")
+	}
 }
 
 // engineOptions are those of an engine over dir whose commands run in the sandbox.

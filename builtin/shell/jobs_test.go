@@ -86,6 +86,7 @@ func TestLifeOfAJob(t *testing.T) {
 }
 
 func TestLookingAfterJobsIsFree(t *testing.T) {
+	t.Parallel()
 	b := jobsBench(t, setup{rules: []tongs.Rule{{
 		Layer: tongs.LayerUser, Toolset: Toolset, Effects: tongs.Kinds(tongs.EffectExecute), Decision: tongs.Ask, Fallback: true,
 	}}})
@@ -252,6 +253,7 @@ func TestOutputOfJobsIsBoundedAndKept(t *testing.T) {
 }
 
 func TestJobsWithTimeTerminalAndInput(t *testing.T) {
+	t.Parallel()
 	b := jobsBench(t, setup{})
 	limited := b.start("sleep 100", args{"timeout": 1})
 	terminal := b.start("tty; read x; echo typed $x", args{"pty": true})
@@ -266,6 +268,7 @@ func TestJobsWithTimeTerminalAndInput(t *testing.T) {
 }
 
 func TestWritingToAJobThatDoesNotRead(t *testing.T) {
+	t.Parallel()
 	b := jobsBench(t, setup{})
 	id := b.start("sleep 100")
 	long := strings.Repeat("x", 1<<20)

@@ -92,6 +92,7 @@ func TestUpdatesComeWhileTheCommandRuns(t *testing.T) {
 }
 
 func TestTimeoutKeepsPartialOutput(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, setup{})
 	res := b.fails(tongs.CodeTimeout, "killed after 1s", "shell", args{"command": "echo partial; sleep 100", "timeout": 1})
 	out := value[Output](b, res)
@@ -105,6 +106,7 @@ func TestTimeoutKeepsPartialOutput(t *testing.T) {
 }
 
 func TestTimeoutOfTheCallIsATimeoutToo(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, setup{})
 	res := b.engine.Call(context.Background(), &tongs.Call{
 		Tool: "shell", Args: []byte(`{"command":"echo partial; sleep 100"}`), Timeout: 1e9,
