@@ -76,8 +76,26 @@ func (g *Glob) Below(dir string) bool {
 // Base returns the directory that everything which matches is in, as far as the pattern fixes it: "src/lib" for
 // "src/lib/**/*.go", "." where that can be anywhere.
 func (g *Glob) Base() string {
-	base, ok := []string(nil), false
-	for _, w := range g.ways {
+	base := g.base()
+	if len(base) == 0 {
+		return "."
+	}
+	return strings.Join(base, "/")
+}
+
+// InBase returns the glob for paths relative to its base.
+func (g *Glob) InBase() *Glob {
+	cut := len(g.base())
+	rest := &Glob{pattern: g.pattern, ways: make([]way, len(g.ways))}
+	for i, w := range g.ways {
+		rest.ways[i] = w[cut:]
+	}
+	return rest
+}
+
+// base returns the elements that every way begins with, without wildcards and without the last element of any.
+func (g *Glob) base() (base []string) {
+	for i, w := range g.ways {
 		var fixed []string
 		for _, e := range w[:len(w)-1] {
 			if e.form != formLiteral || e.any {
@@ -85,8 +103,8 @@ func (g *Glob) Base() string {
 			}
 			fixed = append(fixed, e.text)
 		}
-		if !ok {
-			base, ok = fixed, true
+		if i == 0 {
+			base = fixed
 			continue
 		}
 		n := 0
@@ -95,10 +113,7 @@ func (g *Glob) Base() string {
 		}
 		base = base[:n]
 	}
-	if len(base) == 0 {
-		return "."
-	}
-	return strings.Join(base, "/")
+	return base
 }
 
 // Literal reports whether the pattern names one path, without wildcards, and which.

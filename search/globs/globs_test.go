@@ -270,6 +270,9 @@ func TestAsRegexp(t *testing.T) {
 			if ds, err := doublestar.Match(pattern, path); plain && (err != nil || ds != got) && !strings.HasSuffix(pattern, "**") {
 				t.Errorf("%q on %q: %v, doublestar says %v, %v", pattern, path, got, ds, err)
 			}
+			if base := glob.Base(); base != "." && got && (!strings.HasPrefix(path, base+"/") || !glob.InBase().Match(path[len(base)+1:])) {
+				t.Errorf("%q matches %q, but not in its base %q", pattern, path, base)
+			}
 			for i, c := range path {
 				if c == '/' && got && !glob.Below(path[:i]) {
 					t.Errorf("%q matches %q, but is said to have nothing below %q", pattern, path, path[:i])

@@ -106,6 +106,9 @@ func Open(opt Options) (*Tree, error) {
 	return t, nil
 }
 
+// Workers returns how many goroutines a walk has.
+func (t *Tree) Workers() int { return t.opt.Workers }
+
 // Close releases the root. Walks must have ended.
 func (t *Tree) Close() error { return t.root.close() }
 

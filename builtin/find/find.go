@@ -1,0 +1,75 @@
+// Package find holds the tools that look for files: glob. They walk the directories that a call may read through
+// tongs.Trees, which leaves out secrets, other roots and whatever a rule names.
+package find
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/search/ignore"
+)
+
+// Options are the limits of the tools. A zero field means the default that its comment names.
+type Options struct {
+	// GlobPaths is how many paths glob returns by default: 100. GlobMax is the most: 500.
+	GlobPaths, GlobMax int
+	// User is whose git configuration says what is ignored; nil means ignore.CurrentUser.
+	User *ignore.User
+}
+
+// Toolset is the name that configuration knows the tools by.
+const Toolset = "filesystem"
+
+// Tools returns the tools. They share what they know of ignore files.
+func Tools(opt Options) ([]tongs.Tool, error) {
+	t := &tools{opt: opt}
+	if t.opt.GlobPaths <= 0 {
+		t.opt.GlobPaths = 100
+	}
+	if t.opt.GlobMax <= 0 {
+		t.opt.GlobMax = 500
+	}
+	user := ignore.CurrentUser()
+	if opt.User != nil {
+		user = *opt.User
+	}
+	t.ignore = &ignore.Reader{User: user, Cache: &ignore.Cache{}}
+	glob, err := t.globTool()
+	if err != nil {
+		return nil, err
+	}
+	return []tongs.Tool{glob}, nil
+}
+
+// tools is what the tools share.
+type tools struct {
+	opt    Options
+	ignore *ignore.Reader
+}
+
+// tree opens a directory for a search.
+func tree(env *tongs.Env, p tongs.Path) (*tongs.Tree, error) {
+	trees, ok := env.Files.(tongs.Trees)
+	if !ok {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "the files of this call cannot be searched; list_directory shows what there is")
+	}
+	return trees.Tree(p)
+}
+
+// show quotes a name that would not stay on its line or show as it is.
+func show(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// count writes a number of things: "1 file", "3 files".
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
