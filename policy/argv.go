@@ -232,31 +232,24 @@ func writeTokens(tokens []token, exact bool) string {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		if !t.quoted {
-			b.WriteString(t.bare())
+		if !t.quoted && printable(t.raw) {
+			b.WriteString(t.raw)
 			continue
 		}
-		for i, part := range t.parts {
+		parts := t.parts
+		if !t.quoted {
+			parts = strings.Split(t.raw, "*")
+		}
+		for i, part := range parts {
 			if i > 0 {
 				b.WriteByte('*')
 			}
-			if part != "" || len(t.parts) == 1 {
+			if part != "" || len(parts) == 1 {
 				b.WriteString(quoteWord(part))
 			}
 		}
 	}
 	return b.String()
-}
-
-// bare spells a token without quotes; characters that do not print are quoted.
-func (t token) bare() string {
-	parts := strings.Split(t.raw, "*")
-	for i, part := range parts {
-		if !printable(part) {
-			parts[i] = strconv.Quote(part)
-		}
-	}
-	return strings.Join(parts, "*")
 }
 
 // quoteWord spells a literal word of a command: bare where that is the same, else in quotes.

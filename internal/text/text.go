@@ -162,7 +162,7 @@ func (d *Detector) Lines() int64 {
 }
 
 func (d *Detector) total() int64 {
-	if d.size > d.class.Mark() && !d.ended {
+	if d.size > d.class.Mark() && (!d.ended || len(d.carry) > 0) { // half a character is on a line, too
 		return d.lines + 1
 	}
 	return d.lines
@@ -188,13 +188,17 @@ func (d *Detector) settle() Format {
 		f.Damaged = d.bad > 0 || len(d.carry) > 0 || d.high16
 	case UTF8:
 		bad := d.bad + int64(len(d.carry))
+		whole := *d // with what is incomplete at the end, where more may follow
+		for _, b := range d.carry {
+			whole.high(b)
+		}
 		switch {
 		case bad == 0:
 		case f.BOM || d.multi >= bad:
 			f.Damaged = true
-		case d.undefined:
+		case whole.undefined:
 			f.Encoding = Binary
-		case d.c1:
+		case whole.c1:
 			f.Encoding = Windows1252
 		default:
 			f.Encoding = Latin1
