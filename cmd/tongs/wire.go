@@ -15,6 +15,7 @@ import (
 	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/builtin/code"
 	"github.com/tongs-ai/tongs/builtin/files"
+	"github.com/tongs-ai/tongs/builtin/find"
 	"github.com/tongs-ai/tongs/builtin/shell"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/confine"
@@ -231,6 +232,10 @@ func tools(cfg *config.Config, confined *confine.Confiner) (*registry.Registry, 
 	if err != nil {
 		return nil, nil, err
 	}
+	finders, err := find.Tools(find.Options{GlobPaths: int(l.GlobResults), GlobMax: int(l.GlobMax)})
+	if err != nil {
+		return nil, nil, err
+	}
 	commands, err := shell.New(shell.Options{Home: sandbox.Home, FreeReads: true})
 	if err != nil {
 		return nil, nil, err
@@ -243,7 +248,7 @@ func tools(cfg *config.Config, confined *confine.Confiner) (*registry.Registry, 
 	if err != nil {
 		return nil, nil, err
 	}
-	list = append(append(list, commands.Tools()...), runCode)
+	list = append(append(append(list, finders...), commands.Tools()...), runCode)
 	reg, err := registry.New(list...)
 	return reg, commands, err
 }
