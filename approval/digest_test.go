@@ -146,8 +146,15 @@ func TestCleanID(t *testing.T) {
 func TestResolve(t *testing.T) {
 	ids := []string{"q_aaaa1111", "q_aaaa2222", "q_bbbb1111"}
 	for _, tt := range []struct{ typed, want string }{
-		{"q_aaaa1111", "q_aaaa1111"}, {"aaaa2", "q_aaaa2222"}, {"b", "q_bbbb1111"}, {"2222", "q_aaaa2222"},
-		{"aaaa", ""}, {"1111", ""}, {"222", ""}, {"", ""}, {"zzzz", ""},
+		{"q_aaaa1111", "q_aaaa1111"},
+		{"aaaa2", "q_aaaa2222"},
+		{"b", "q_bbbb1111"},
+		{"2222", "q_aaaa2222"},
+		{"aaaa", ""},
+		{"1111", ""},
+		{"222", ""},
+		{"", ""},
+		{"zzzz", ""},
 	} {
 		got, err := approval.Resolve(tt.typed, ids)
 		if got != tt.want || (err != nil) != (tt.want == "") {
