@@ -349,6 +349,24 @@ var attacksOnProcesses = map[string]attackFunc{
 		}
 		return did("connected to "+a[1], err)
 	},
+	"loopback": func([]string) (string, error) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", err
+		}
+		go func() {
+			if c, err := l.Accept(); err == nil {
+				_, _ = c.Write([]byte("hello"))
+				_ = c.Close()
+			}
+		}()
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			return "", err
+		}
+		_, err = c.Read(scratchPad[:])
+		return did("talked to itself", err)
+	},
 	"fastopen": func(a []string) (string, error) {
 		s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 		if err != nil {

@@ -37,6 +37,8 @@ type plan struct {
 	missing []string
 	// held are the limits that a control group holds.
 	held []string
+	// seen returns what is at a path, for init to compare.
+	seen func(path string) (device, inode uint64)
 	// lacking are the properties that this run does not have.
 	lacking map[Property]bool
 }
@@ -49,7 +51,7 @@ func (p *plan) lacks(prop Property, why string) {
 // newPlan prepares what does not depend on the keeper. finish does the rest.
 func newPlan(tier string, cmd *Cmd, res *resolved) *plan {
 	pol := &cmd.Policy
-	p := &plan{tier: tier, pol: pol, res: res, limits: pol.Limits.withDefaults(), lacking: map[Property]bool{}}
+	p := &plan{tier: tier, pol: pol, res: res, limits: pol.Limits.withDefaults(), lacking: map[Property]bool{}, seen: identity}
 	p.spec = launch.Spec{
 		Namespaces: tier == TierA, Argv: cmd.Argv, Env: slices.Clone(pol.Env), Dir: res.dir, Cores: p.limits.Cores,
 		Processes: positive(p.limits.PIDs),
@@ -61,6 +63,15 @@ func newPlan(tier string, cmd *Cmd, res *resolved) *plan {
 		p.lacks(PropertyProtect, "protected names: the writable trees have more than "+strconv.Itoa(maxScan)+" entries, and the rest was not looked at")
 	}
 	return p
+}
+
+// identity returns the device and the inode of what is at a path, or zeros.
+func identity(path string) (device, inode uint64) {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return 0, 0
+	}
+	return st.Dev, st.Ino
 }
 
 // request returns what the keeper shall start.
@@ -277,10 +288,7 @@ func (p *plan) bindTrees() {
 		if i := slices.Index(p.trees, t); i >= 0 && p.mapped {
 			m.Kind, m.Tree, m.Source = launch.MountTree, i, ""
 		} else {
-			var st unix.Stat_t
-			if unix.Lstat(t.path, &st) == nil {
-				m.Device, m.Inode = st.Dev, st.Ino
-			}
+			m.Device, m.Inode = p.seen(t.path)
 		}
 		p.add(m)
 	}

@@ -37,8 +37,6 @@ type initProcess struct {
 func initialize(ctl int) int {
 	_ = unix.CloseRange(uint(ctl)+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	unix.CloseOnExec(ctl)
-	// The keeper's death kills us. The host's does, too: see lifeline.
-	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
 	// What can be done before it is known what is to be run.
 	spareThreads()
 	p := &initProcess{gate: make(chan struct{})}
@@ -291,9 +289,6 @@ func (p *initProcess) execute(files []uintptr) (int, error) {
 	sys := &syscall.SysProcAttr{Setsid: true}
 	if s.PTY {
 		sys.Setctty = true
-	}
-	if !s.Namespaces {
-		sys.Pdeathsig = syscall.SIGKILL
 	}
 	pid, err := syscall.ForkExec(prog, s.Argv, &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Files: files, Sys: sys})
 	// We hold the command's pipes no longer than it does.

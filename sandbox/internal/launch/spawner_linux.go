@@ -2,14 +2,13 @@ package launch
 
 import (
 	"os"
-	"runtime"
 	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// spawner starts inits from one thread that lives as long as the keeper: an init dies with the thread that started it.
+// spawner starts inits beside what the keeper does for the host, so that nobody waits for the one in reserve.
 type spawner struct {
 	null   int
 	groups *cgroups
@@ -38,7 +37,6 @@ func newSpawner(null int, groups *cgroups) *spawner {
 		null: null, groups: groups, kids: map[int]bool{}, order: make(chan kindOf, 1), ready: make(chan spawned, 1), ended: make(chan struct{}),
 	}
 	go func() {
-		runtime.LockOSThread()
 		defer close(s.ended)
 		for kind := range s.order {
 			run, err := s.spawn(kind)
