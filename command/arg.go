@@ -55,6 +55,10 @@ func (a arg) number() bool {
 	return strings.Trim(digits, "0123456789") == ""
 }
 
+// here reports whether the word is the name of a file where the shell is. As an option it could have no value with a
+// slash, and so name no other place.
+func (a arg) here() bool { return a.glob && a.below && a.dir == "." && a.text == "" }
+
 // element returns the word as an argument of an execute effect.
 func (a arg) element() string {
 	if a.form == formExact {
@@ -161,7 +165,7 @@ func (f *field) finish(src string) arg {
 			rest := text[f.opaqueAt:]
 			a.num, a.fd = p.num && rest == "", p.fd && rest == ""
 			if p.below && !strings.Contains(rest, "/") {
-				a.below, a.dir = true, p.dir
+				a.below, a.dir, a.glob = true, p.dir, p.glob
 			}
 		}
 		return a

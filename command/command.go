@@ -230,7 +230,7 @@ func (a *analyser) script(c ctx, st *state, src string, lang syntax.LangVariant)
 func parseError(err error) error {
 	text := err.Error()
 	e := tongs.Errorf(tongs.CodeInvalidArgs,
-		"the command cannot be parsed as bash: %s; correct it, or put it in a script file", text)
+		"the command cannot be parsed: %s; correct it, or put it in a script file", text)
 	var at syntax.Pos
 	if pe, ok := errors.AsType[syntax.ParseError](err); ok {
 		at = pe.Pos

@@ -142,7 +142,9 @@ func (a *analyser) gitArguments(c ctx, st *state, sub string, args []arg) {
 			return
 		}
 		if !w.exact() && w.text == "" && !w.fd || w.many && !w.glob {
-			a.poison(w.src + " may turn out to be an option of git " + sub)
+			if !w.here() || !listed("add stage status ls-files check-ignore", sub) {
+				a.poison(w.src + " may turn out to be an option of git " + sub)
+			}
 			continue
 		}
 		if !strings.HasPrefix(w.text, "-") {

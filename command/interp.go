@@ -93,10 +93,6 @@ func awkProgram(a *analyser, c ctx, st *state, words []arg) {
 		if ok && isName(before) || w.is("-") {
 			continue
 		}
-		if w.many && !w.glob || w.text == "" {
-			a.path(st, tongs.EffectRead, w)
-			continue
-		}
 		a.path(st, tongs.EffectRead, w)
 	}
 }
@@ -289,15 +285,12 @@ func (s *sedScanner) address() bool {
 		return true
 	case c == '\\':
 		s.i++
-		return s.pattern() && s.flags("IM")
+		fallthrough
 	case c == '/':
-		return s.pattern() && s.flags("IM")
+		ok := s.pattern()
+		s.skip("IM")
+		return ok
 	}
-	return true
-}
-
-func (s *sedScanner) flags(set string) bool {
-	s.skip(set)
 	return true
 }
 

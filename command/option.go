@@ -12,6 +12,7 @@ import (
 //
 //	read, write, delete  its value is such a path
 //	list                 its value is a file that names others to read
+//	counts               the same, but only numbers of what it reads come out
 //	run                  it runs a program, or its value is code
 //	writes, deletes      it changes what cannot be told
 //	dir                  the program works in that directory
@@ -108,7 +109,7 @@ func (t options) parse(words []arg, first bool) given {
 			return p.given
 		default:
 			if !w.exact() && !w.fd && !w.solid && (w.text == "" || w.many && !w.glob) {
-				p.maybe = &p.words[p.i]
+				p.doubt(&p.words[p.i])
 			}
 			p.operands = append(p.operands, w)
 		}
@@ -128,6 +129,13 @@ type parser struct {
 	i     int
 }
 
+// doubt notes a word that may be an option; one that may be any option outweighs the name of a file.
+func (p *parser) doubt(w *arg) {
+	if p.maybe == nil || p.maybe.here() {
+		p.maybe = w
+	}
+}
+
 // next takes the following word as a value.
 func (p *parser) next(w arg) (arg, bool) {
 	if p.i+1 >= len(p.words) {
@@ -137,7 +145,7 @@ func (p *parser) next(w arg) (arg, bool) {
 	p.i++
 	v := p.words[p.i]
 	if v.many {
-		p.maybe = &p.words[p.i]
+		p.doubt(&p.words[p.i])
 	}
 	return v, true
 }
@@ -246,7 +254,7 @@ func (a *analyser) follow(c ctx, st *state, program string, t options, g given, 
 	if t.hasRole("delete", "deletes") {
 		a.unknown(tongs.EffectDelete, why)
 	}
-	if t.hasRole("read", "list", "dir") {
+	if t.hasRole("list", "dir") || t.hasRole("read", "counts") && !g.maybe.here() {
 		a.unknown(tongs.EffectRead, why)
 	}
 }
@@ -265,7 +273,7 @@ func (a *analyser) role(c ctx, st *state, program string, o option) {
 		if !o.value().is("-") {
 			a.path(st, tongs.EffectWrite, o.value())
 		}
-	case "list":
+	case "list", "counts":
 		a.path(st, tongs.EffectRead, o.value())
 		a.unknown(tongs.EffectRead, name+" reads files that are only known when it runs")
 	case "run":

@@ -47,14 +47,14 @@ var readers = map[string]reader{
 	"xzcat": {},
 	"head":  {options: "n: c: lines: bytes: #"},
 	"tail":  {options: "n: c: lines: bytes: s: sleep-interval: pid: max-unchanged-stats: #"},
-	"wc":    {options: "files0-from:/list"},
+	"wc":    {options: "files0-from:/counts"},
 	"ls": {options: "I: ignore: hide: w: width: T: tabsize: block-size: time-style: quoting-style: indicator-style:",
 		none: "."},
 	"dir": {none: "."}, "vdir": {none: "."},
 	"stat": {options: "c: format: printf:"},
 	"file": {options: `F: m:/read magic-file:/read f:/list files-from:/list P: e: C/writes compile/writes b brief i mime
  mime-type mime-encoding k L h N n p r s z Z 0 d v extension`, strict: true},
-	"du": {options: `d: max-depth: B: block-size: t: threshold: X:/read exclude-from:/read exclude: files0-from:/list
+	"du": {options: `d: max-depth: B: block-size: t: threshold: X:/read exclude-from:/read exclude: files0-from:/counts
  time-style:`, none: "."},
 	"df": {options: "B: block-size: t: type: x: exclude-type: output?"},
 	"tree": {options: `L: P: I: o:/write fromfile/list H: T: charset: filelimit: timefmt: sort? gitfile:/read
