@@ -1,3 +1,5 @@
+//go:build unix
+
 package walk_test
 
 import (
@@ -7,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,50 +32,80 @@ func corpora(b *testing.B) map[string]string {
 	return trees
 }
 
-// BenchmarkListing lists real trees, in turns with rg --files and fd, and reports how long it took in proportion.
+// spent is how much time something took, by the clock and of the processors.
+type spent struct{ wall, cpu time.Duration }
+
+func (s *spent) add(o spent) { s.wall, s.cpu = s.wall+o.wall, s.cpu+o.cpu }
+
+func own(b *testing.B, dir string, opt walk.Options) (spent, int64) {
+	var files atomic.Int64
+	cpu := func() time.Duration {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	began, before := time.Now(), cpu()
+	opt.Root = dir
+	err := walk.Walk(b.Context(), opt, func(e *walk.Entry) error {
+		if e.Type == walk.File {
+			files.Add(1)
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return spent{time.Since(began), cpu() - before}, files.Load()
+}
+
+func program(b *testing.B, dir string, argv ...string) spent {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = dir
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		b.Logf("%s: %v", argv[0], err)
+	}
+	return spent{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+}
+
+// BenchmarkListing lists real trees, in turns with rg --files and fd, and reports what it took in proportion: by the
+// clock, and of the processors, which other load disturbs less.
 func BenchmarkListing(b *testing.B) {
 	for name, dir := range corpora(b) {
 		b.Run(name, func(b *testing.B) {
-			others := []struct {
-				name string
-				argv []string
-				took time.Duration
-			}{
-				{name: "rg", argv: []string{"rg", "--files", "--no-require-git", "--no-messages"}},
-				{name: "fd", argv: []string{"fdfind", "--type", "f", "--show-errors=false", "."}},
-			}
-			others[1].argv = []string{"fdfind", "--type", "f", "."}
-			var own time.Duration
-			var files atomic.Int64
+			var ours, rg, fd, sorted spent
+			var files int64
 			for b.Loop() {
-				files.Store(0)
-				began := time.Now()
-				err := walk.Walk(b.Context(), walk.Options{Root: dir}, func(e *walk.Entry) error {
-					if e.Type == walk.File {
-						files.Add(1)
-					}
-					return nil
-				})
-				own += time.Since(began)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for i := range others {
-					o := &others[i]
-					cmd := exec.Command(o.argv[0], o.argv[1:]...)
-					cmd.Dir = dir
-					began := time.Now()
-					if err := cmd.Run(); err != nil {
-						b.Logf("%s: %v", o.name, err)
-					}
-					o.took += time.Since(began)
-				}
+				s, n := own(b, dir, walk.Options{})
+				ours.add(s)
+				files = n
+				rg.add(program(b, dir, "rg", "--files", "--no-require-git", "--no-messages"))
+				fd.add(program(b, dir, "fdfind", "--type", "f", "."))
+				s, _ = own(b, dir, walk.Options{Sorted: true})
+				sorted.add(s)
 			}
-			b.ReportMetric(float64(files.Load()), "files")
-			b.ReportMetric(float64(own.Milliseconds())/float64(b.N), "own-ms")
-			for _, o := range others {
-				b.ReportMetric(float64(own)/float64(o.took), "x-"+o.name)
-			}
+			b.ReportMetric(float64(files), "files")
+			b.ReportMetric(float64(ours.wall.Microseconds())/1000/float64(b.N), "own-ms")
+			b.ReportMetric(float64(ours.wall)/float64(rg.wall), "x-rg")
+			b.ReportMetric(float64(ours.wall)/float64(fd.wall), "x-fd")
+			b.ReportMetric(float64(ours.cpu)/float64(rg.cpu), "cpu-x-rg")
+			b.ReportMetric(float64(ours.cpu)/float64(fd.cpu), "cpu-x-fd")
+			b.ReportMetric(float64(sorted.wall)/float64(rg.wall), "sorted-x-rg")
 		})
+	}
+}
+
+func BenchmarkWalk(b *testing.B) {
+	for name, dir := range corpora(b) {
+		for kind, sorted := range map[string]bool{"parallel": false, "sorted": true} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					own(b, dir, walk.Options{Sorted: sorted})
+				}
+			})
+		}
 	}
 }

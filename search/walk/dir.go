@@ -65,9 +65,16 @@ type openDir struct {
 	entered bool
 }
 
-// open opens a directory. Its rules are still those of the directory above.
-func (t *Tree) open(d *Dir) (*openDir, error) {
-	sys, err := t.root.dir(d.rel)
+// open opens a directory. Its rules are still those of the directory above. Where that is open too, as in, the name is
+// looked up there, which is quicker than going all the way from the root.
+func (t *Tree) open(d *Dir, in *openDir) (*openDir, error) {
+	var sys sysDir
+	var err error
+	if in != nil {
+		sys, err = in.sys.dir(d.rel[below(in.dir.rel):])
+	} else {
+		sys, err = t.root.dir(d.rel)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +180,7 @@ func (t *Tree) state(rel string) (*Dir, error) {
 
 // enterAlone enters a directory without listing it.
 func (t *Tree) enterAlone(d *Dir) (*Dir, error) {
-	o, err := t.open(d)
+	o, err := t.open(d, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// job is something for a worker to do: enter the directory dir; or, where open is set, read on in it, or visit those of
-// its entries that are in refs.
+// job is something for a worker to do: enter the directory dir, which is in the directory open where that is set; or
+// read on in the directory open; or visit those of its entries that are in refs. It holds one use of open.
 type job struct {
 	dir  *Dir
 	open *openDir

@@ -8,7 +8,7 @@ const maxHeld = 128
 // sorted visits what is in d one by one, in order.
 func (w *walker) sorted(d *Dir) {
 	k := &worker{walker: w, top: d}
-	o, err := w.tree.open(d)
+	o, err := w.tree.open(d, nil)
 	if err != nil {
 		w.skipped(d, true, err)
 		return
@@ -42,7 +42,7 @@ func (k *worker) inOrder(o *openDir) {
 
 // inside visits what is in a child of o. It returns false where o could not be opened again afterwards.
 func (k *worker) inside(o *openDir, child *Dir) bool {
-	c, err := k.tree.open(child)
+	c, err := k.tree.open(child, o)
 	if err != nil {
 		k.skipped(child, false, err)
 		return true
@@ -54,7 +54,7 @@ func (k *worker) inside(o *openDir, child *Dir) bool {
 	o.sys.close()
 	o.sys = noDir()
 	k.inOrder(c)
-	again, err := k.tree.open(&Dir{parent: o.dir.parent, rel: o.dir.rel})
+	again, err := k.tree.open(&Dir{parent: o.dir.parent, rel: o.dir.rel}, nil)
 	if err != nil {
 		k.skipped(o.dir, false, err)
 		return false

@@ -108,6 +108,12 @@ func (r sysRoot) stepwise(rel string) (int, error) {
 // sysDir is an open directory.
 type sysDir struct{ fd int }
 
+// dir opens a directory in this one. A link is an error.
+func (d sysDir) dir(name string) (sysDir, error) {
+	fd, err := openat(d.fd, name, dirFlags)
+	return sysDir{fd}, err
+}
+
 // noDir is a directory that is closed already.
 func noDir() sysDir { return sysDir{-1} }
 

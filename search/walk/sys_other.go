@@ -67,6 +67,9 @@ type sysDir struct {
 	f    *os.File
 }
 
+// dir opens a directory in this one. A link is an error.
+func (d sysDir) dir(name string) (sysDir, error) { return sysRoot{d.root}.dir(path.Join(d.rel, name)) }
+
 // noDir is a directory that is closed already.
 func noDir() sysDir { return sysDir{} }
 

@@ -106,10 +106,13 @@ func (k *worker) do(j job) {
 	case j.refs != nil:
 		k.visitAll(j.open, j.text, j.refs)
 		k.release(j.open)
-	case j.open != nil:
+	case j.dir == nil:
 		k.read(j.open)
 	default:
-		o, err := k.tree.open(j.dir)
+		o, err := k.tree.open(j.dir, j.open)
+		if j.open != nil {
+			k.release(j.open)
+		}
 		if err != nil {
 			k.skipped(j.dir, j.dir == k.top, err)
 			return
@@ -135,7 +138,7 @@ func (k *worker) read(o *openDir) {
 			k.jobs = append(k.jobs, job{open: o})
 			more = false
 		}
-		k.sift(o, text)
+		k.sift(o, text, share)
 		files := k.files
 		for share && len(files) > batchSize {
 			o.refs.Add(1)
@@ -169,8 +172,9 @@ func (k *worker) part(o *openDir) (text string, more bool) {
 	return string(c.text), more
 }
 
-// sift sorts the entries of the chunk into files to visit and directories to enter, without what is left out.
-func (k *worker) sift(o *openDir, text string) {
+// sift sorts the entries of the chunk into files to visit and directories to enter, without what is left out. With
+// share the directory stays open for those below it.
+func (k *worker) sift(o *openDir, text string, share bool) {
 	t, d := k.tree, o.dir
 	down := k.down && (t.opt.MaxDepth <= 0 || d.depth+1 < t.opt.MaxDepth)
 	for _, r := range k.chunk.refs {
@@ -185,9 +189,15 @@ func (k *worker) sift(o *openDir, text string) {
 		if t.opt.Dirs && !k.visitOne(o, text, r) {
 			continue
 		}
-		if down {
-			k.jobs = append(k.jobs, job{dir: &Dir{parent: d, rel: r.path(text)[len(t.above):], depth: d.depth + 1, rules: d.rules}})
+		if !down {
+			continue
 		}
+		j := job{dir: &Dir{parent: d, rel: r.path(text)[len(t.above):], depth: d.depth + 1, rules: d.rules}}
+		if share {
+			o.refs.Add(1)
+			j.open = o
+		}
+		k.jobs = append(k.jobs, j)
 	}
 }
 
