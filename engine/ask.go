@@ -65,6 +65,9 @@ func (w *walk) unanswered(effects []tongs.Effect) []tongs.Effect {
 
 // answer returns what a person said: earlier, about exactly this call, or now.
 func (w *walk) answer(ctx context.Context, q approval.Question) (*approval.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err // nobody is asked on behalf of a caller who gave up
+	}
 	began := time.Now()
 	defer func() { w.waited += time.Since(began) }()
 	earlier, err := w.engine.opt.Approval.Redeem(ctx, q.Digest, w.call.Ticket)

@@ -306,16 +306,21 @@ func (w *walk) judge(ctx context.Context, effects []tongs.Effect) error {
 		w.verdict = policy.Verdict{Decision: tongs.Blocked, By: "zones of the caller", Reason: reason}
 		return nil
 	}
-	key := w.grantKey()
-	grants, err := w.engine.opt.Grants.Find(ctx, key)
-	if err != nil {
-		return fmt.Errorf("remembered approvals could not be read: %w", err)
-	}
 	in := w.input()
-	in.Effects, in.Grants, in.Key = effects, grants, key
+	in.Effects, in.Key = effects, w.grantKey()
 	in.Default, in.Say, in.Unplanned = w.plan.Default, w.plan.Say, w.unplanned
 	in.Reviewed = w.engine.opt.Reviewed(w.spec.Source)
 	w.verdict = policy.Decide(in)
+	if w.verdict.Decision != tongs.Ask || !w.verdict.Rememberable {
+		return nil // a grant answers only what is asked and may be remembered: most calls need not look for one
+	}
+	var err error
+	if in.Grants, err = w.engine.opt.Grants.Find(ctx, in.Key); err != nil {
+		return fmt.Errorf("remembered approvals could not be read: %w", err)
+	}
+	if len(in.Grants) > 0 {
+		w.verdict = policy.Decide(in)
+	}
 	return nil
 }
 
