@@ -142,8 +142,8 @@ func (run *running) abandon() {
 func (run *running) attend(std *streams) (*Process, error) {
 	p := &Process{done: make(chan struct{}), std: std, run: run}
 	std.start()
+	run.limitTime() // before listening, which adds to what is stopped too
 	go run.listen(std)
-	run.limitTime()
 	go func() {
 		defer close(p.done)
 		<-run.over
