@@ -21,14 +21,14 @@ type jobs struct {
 
 	mu       sync.Mutex
 	sessions map[string][]*job
-	// starting counts jobs that are not among those of their session yet.
-	starting map[string]int
+	// starting are jobs that are not among those of their session yet.
+	starting map[string][]*job
 	last     int
 	closed   bool
 }
 
 func newJobs(opt Options) *jobs {
-	return &jobs{opt: opt, sessions: map[string][]*job{}, starting: map[string]int{}}
+	return &jobs{opt: opt, sessions: map[string][]*job{}, starting: map[string][]*job{}}
 }
 
 // job is a command that goes on after its call.
@@ -54,6 +54,8 @@ type job struct {
 
 	// writing holds a token while nobody writes.
 	writing chan struct{}
+	// doomed is set where the session ended while the job was being started. The lock of jobs guards it.
+	doomed bool
 }
 
 // start starts a job for the session of the call.
@@ -72,7 +74,7 @@ func (m *jobs) start(ctx context.Context, env *tongs.Env, in Input, cmd *tongs.C
 	cmd.Stdout, cmd.Stderr, cmd.Stdin = w, w, nil
 	j.proc, err = env.Commands.Start(ctx, cmd)
 	if err != nil {
-		m.unreserve(name)
+		m.unreserve(name, j)
 		closeStream(j.stream)
 		return nil, err
 	}
@@ -96,7 +98,7 @@ func (m *jobs) start(ctx context.Context, env *tongs.Env, in Input, cmd *tongs.C
 	return j, nil
 }
 
-var errClosed = tongs.Errorf(tongs.CodeCancelled, "this program is ending, and starts no more jobs")
+var errClosed = tongs.Errorf(tongs.CodeCancelled, "the session or the program is ending, and starts no more jobs")
 
 // reserve takes a place for a job.
 func (m *jobs) reserve(session string) (*job, error) {
@@ -105,9 +107,9 @@ func (m *jobs) reserve(session string) (*job, error) {
 	if m.closed {
 		return nil, errClosed
 	}
-	own, all := m.starting[session]+running(m.sessions[session]), 0
-	for _, n := range m.starting {
-		all += n
+	own, all := len(m.starting[session])+running(m.sessions[session]), 0
+	for _, list := range m.starting {
+		all += len(list)
 	}
 	for _, list := range m.sessions {
 		all += running(list)
@@ -120,12 +122,13 @@ func (m *jobs) reserve(session string) (*job, error) {
 		return nil, tongs.Errorf(tongs.CodeExecutionError, "there are %d jobs running, which is all that there may be; "+
 			"try again when some have ended", all)
 	}
-	m.starting[session]++
 	m.last++
-	return &job{
+	j := &job{
 		id: fmt.Sprintf("job%d", m.last), out: newRing(m.opt.JobBytes), done: make(chan struct{}),
 		planned: map[string][]tongs.Effect{}, writing: make(chan struct{}, 1),
-	}, nil
+	}
+	m.starting[session] = append(m.starting[session], j)
+	return j, nil
 }
 
 func running(list []*job) (n int) {
@@ -137,25 +140,27 @@ func running(list []*job) (n int) {
 	return n
 }
 
-func (m *jobs) unreserve(session string) {
+// unreserve gives up a job that did not start.
+func (m *jobs) unreserve(session string, j *job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settle(session)
+	m.settle(session, j)
 }
 
-// settle counts a job as started. The lock is held.
-func (m *jobs) settle(session string) {
-	if m.starting[session]--; m.starting[session] <= 0 {
+// settle takes a job off those that are being started. The lock is held.
+func (m *jobs) settle(session string, j *job) {
+	left := slices.DeleteFunc(m.starting[session], func(o *job) bool { return o == j })
+	if m.starting[session] = left; len(left) == 0 {
 		delete(m.starting, session)
 	}
 }
 
-// add takes up a job that was started, and forgets the oldest ended ones. It is false where everything was closed.
+// add takes up a job that was started, and forgets the oldest ended ones. It is false where its session was closed.
 func (m *jobs) add(session string, j *job) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settle(session)
-	if m.closed {
+	m.settle(session, j)
+	if m.closed || j.doomed {
 		return false
 	}
 	list := append(m.sessions[session], j)
@@ -198,6 +203,9 @@ func (m *jobs) close(session string) {
 	m.mu.Lock()
 	list := m.sessions[session]
 	delete(m.sessions, session)
+	for _, j := range m.starting[session] {
+		j.doomed = true
+	}
 	m.mu.Unlock()
 	killAll(list)
 }

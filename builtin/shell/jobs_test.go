@@ -199,7 +199,7 @@ func TestNumberOfJobsIsBounded(t *testing.T) {
 	b.job("kill", second)
 	b.start("sleep 100")
 	b.set.CloseAll()
-	b.fails(tongs.CodeCancelled, "ending", "shell", args{"command": "sleep 1", "background": true})
+	b.fails(tongs.CodeCancelled, "starts no more jobs", "shell", args{"command": "sleep 1", "background": true})
 }
 
 func TestManyStartsAtOnceStayBounded(t *testing.T) {
@@ -337,4 +337,23 @@ func TestJobsEndWithTheHost(t *testing.T) {
 		before = now
 	}
 	t.Error("the job lives on after its host was killed")
+}
+
+// A session that ends while one of its jobs is being started takes it along.
+func TestSessionThatEndsWhileAJobStarts(t *testing.T) {
+	m := newJobs(Options{}.withDefaults())
+	j, err := m.reserve("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.close("s")
+	if m.add("s", j) || len(m.of("s")) != 0 {
+		t.Error("the job outlives its session")
+	}
+	if j, err = m.reserve("s"); err != nil || !m.add("s", j) {
+		t.Errorf("the session cannot begin anew: %v", err)
+	}
+	if len(m.starting) != 0 {
+		t.Errorf("%d are still being started", len(m.starting))
+	}
 }
