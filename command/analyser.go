@@ -16,8 +16,8 @@ type analyser struct {
 	notes    []string
 	// at is the index of the command that effects belong to, -1 before the first.
 	at int
-	// steps counts the commands followed so far, lookups the paths resolved.
-	steps, lookups int
+	// steps counts the commands followed so far, expanded the parts of their words, lookups the paths resolved.
+	steps, expanded, lookups int
 	// writes is true once something was met that is not known to only read.
 	writes bool
 	// full is true once there were too many effects to tell.

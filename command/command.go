@@ -16,6 +16,8 @@ const (
 	maxDepth = 32
 	// maxSteps is how many commands are followed, each iteration and call counted.
 	maxSteps = 1000
+	// maxWords is how many words, and parts of words, are expanded.
+	maxWords = 30000
 	// maxPaths is how many paths are resolved.
 	maxPaths = 4000
 	// maxEffects is how many different effects are told.

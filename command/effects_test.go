@@ -161,6 +161,11 @@ func TestLimits(t *testing.T) {
 		"functions":  functions(25),
 		"sh":         "sh -c " + strings.Repeat("sh\\ -c\\ ", 20) + "ls; $X",
 		"recursion":  "f() { f; }; f",
+		"words":      nest("ls " + strings.Repeat("$x ", 18000)),
+		"many paths": nest("cat " + strings.Repeat("a$i ", 14000)),
+		"arrays":     nest("a=(" + strings.Repeat("$x ", 18000) + ")"),
+		"parts":      nest("a=\"" + strings.Repeat("$x", 27000) + "\""),
+		"case":       "case a in " + strings.Repeat("a) ls ;& ", 3000) + " esac",
 		"arithmetic": "echo $((" + strings.Repeat("(", 180) + "x" + strings.Repeat(")", 180) + "))",
 		"effects":    many(600, "tool%d; "),
 	} {
@@ -175,6 +180,11 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %d effects", name, len(an.Effects))
 		}
 	}
+}
+
+// nest returns a command in six loops.
+func nest(src string) string {
+	return strings.Repeat("for i in 1 2 3 4 5 6 7 8; do ", 6) + src + strings.Repeat("; done", 6)
 }
 
 // functions returns a script whose functions call each other in 2^n ways.

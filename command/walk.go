@@ -194,13 +194,15 @@ func (a *analyser) branch(c ctx, st *state, x *syntax.IfClause) {
 
 func (a *analyser) choice(c ctx, st *state, x *syntax.CaseClause) {
 	a.one(c, st, x.Word)
+	falls := false
 	for _, item := range x.Items {
 		for _, p := range item.Patterns {
 			a.one(c, st, p)
 		}
-		if item.Op != syntax.Break {
-			st.weaken(scan(st, caseBodies(x)...))
-		}
+		falls = falls || item.Op != syntax.Break
+	}
+	if falls {
+		st.weaken(scan(st, caseBodies(x)...))
 	}
 	merged := st.clone()
 	for _, item := range x.Items {

@@ -80,6 +80,12 @@ func (e *expander) flush() {
 }
 
 func (e *expander) parts(parts []syntax.WordPart, quoted bool) {
+	if e.a.expanded += len(parts); e.a.expanded > maxWords {
+		e.a.poison("the command has too many words to be followed")
+		e.a.steps = maxSteps + 1 // nothing more is followed
+		e.unknown(arg{form: formOpaque}, quoted)
+		return
+	}
 	for i, part := range parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
