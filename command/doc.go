@@ -10,7 +10,7 @@
 // of well-known programs are path effects, relative to the directory that cd led to. Words are expanded as far as they
 // are constant: literals, quotes, tildes, braces, and variables that hold a literal at that point whatever branch was
 // taken. Any other word becomes an argument that holds a NUL byte, behind what is known of its beginning: no program
-// can be given such an argument, so no literal token of a rule is one, and [policy] lets no pattern see past it.
+// can be given such an argument, so no literal token of a rule is one, and package policy lets no pattern see past it.
 //
 // What cannot be read with certainty is an unknown effect and never free by a pattern: a command whose name is computed,
 // code for an interpreter, an option that makes a program run another one, an option that is not known of a
@@ -18,6 +18,12 @@
 // the roots. What cannot be parsed is an error: what nobody could read is not run.
 //
 // A workspace file that would execute is bound by its content: its hash is the version of the effect.
+//
+// What is too large is unknown too: more than 64 KiB of text, 1,000 commands (each iteration and call counts), 30,000
+// words, 4,000 paths, or nesting beyond what a person writes. The time is bounded by these.
+//
+// The walk and the tables of programs share one state and so stand in one package, though it is a large one: a wrapper
+// is followed by the same code as the command inside it.
 //
 // # What it does not see
 //
