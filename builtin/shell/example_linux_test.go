@@ -15,7 +15,7 @@ import (
 	"github.com/tongs-ai/tongs/workspace"
 )
 
-// A program that lets an agent run git and look at its workspace, and refuses what nobody decided.
+// A program that lets an agent look at its workspace, and refuses what nobody decided.
 func Example() {
 	// A real program calls sandbox.Main first thing in main.
 	dir, err := os.MkdirTemp("", "example")
@@ -34,7 +34,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer runner.Close()
-	set, err := shell.New(shell.Options{FreeReads: true})
+	confiner := confine.New(confine.Options{Runner: runner, Workspace: ws})
+	set, err := shell.New(shell.Options{FreeReads: true, Full: confiner.Full})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,8 +45,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	e, err := engine.New(engine.Options{
-		Registry: reg, Workspace: ws, Rules: shell.Rules,
-		Commands: confine.New(confine.Options{Runner: runner, Workspace: ws}).Commands,
+		Registry: reg, Workspace: ws, Rules: shell.Rules, Commands: confiner.Commands,
 	})
 	if err != nil {
 		log.Fatal(err)

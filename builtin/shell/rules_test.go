@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,7 +94,8 @@ func TestStdinOfAShellIsACommand(t *testing.T) {
 }
 
 func TestReadersCanBeFree(t *testing.T) {
-	free := newBench(t, setup{Options: Options{FreeReads: true}})
+	full := func(context.Context) bool { return true }
+	free := newBench(t, setup{Options: Options{FreeReads: true, Full: full}})
 	for command, want := range map[string]tongs.Decision{
 		"ls -la | head": tongs.PreApproved, "cat a; grep -r x .": tongs.PreApproved, "cat /etc/passwd": tongs.Ask, "touch a": tongs.Ask, "make": tongs.Ask,
 	} {
@@ -101,8 +103,14 @@ func TestReadersCanBeFree(t *testing.T) {
 			t.Errorf("%s: %s by %s; effects %v", command, e.Decision, e.Rule, e.Effects)
 		}
 	}
-	strict := newBench(t, setup{})
-	strict.equal("without the option", strict.explain("shell", args{"command": "ls"}).Decision, tongs.Ask)
+	for what, opt := range map[string]Options{"without the option": {Full: full}, "in a sandbox that is not full": {FreeReads: true}} {
+		strict := newBench(t, setup{Options: opt})
+		strict.equal(what, strict.explain("shell", args{"command": "ls"}).Decision, tongs.Ask)
+	}
+	free.put(".env", "TOKEN=secret\n", 0o600)
+	free.put("a", "TOKEN=none\n", 0o600)
+	free.equal("a secret that a free command comes across", free.sh("grep -rs TOKEN . || true").Stdout, "./a:TOKEN=none\n")
+	free.equal("questions", len(free.questions()), 0)
 }
 
 // A grant for a script of the workspace is one for what is in it.
@@ -156,6 +164,22 @@ func TestLinkThatMovesWhileAPersonIsAsked(t *testing.T) {
 	if asked := b.questions(); len(asked) != 2 || !strings.Contains(asked[1].Effects[len(asked[1].Effects)-1].String()+asked[1].Message, "") {
 		t.Errorf("questions %v", asked)
 	}
+}
+
+// A new file is free with the command that makes it; somebody else makes it between the decision and the run.
+func TestFileThatAppearsBeforeTheCommandRuns(t *testing.T) {
+	no := setup{rules: rules(tongs.PreApproved, "echo"), answer: func(approval.Question) approval.Answer { return approval.Answer{} }}
+	b := newBench(t, no)
+	opt := b.engineOptions(b.dir, no)
+	inner := opt.Commands
+	opt.Commands = func(g tongs.Grant) tongs.Commands {
+		b.put("new", "precious", 0o644)
+		return inner(g)
+	}
+	b.rebuild(opt)
+	b.fails(tongs.CodeDenied, "", "shell", args{"command": "echo x > new"})
+	b.equal("the file", b.get("new"), "precious")
+	b.equal("questions", len(b.questions()), 1)
 }
 
 func TestQuestionShowsWhatWasFound(t *testing.T) {

@@ -178,11 +178,16 @@ func (s *Set) plan(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, e
 		Effects: a.Effects, Message: "Run: " + ran.Short(in.Command, titleRunes), Kind: tongs.KindExecute,
 		Preview: func(context.Context) (string, error) { return preview(in, at.dir, a), nil },
 	}
-	if a.ReadOnly && s.opt.FreeReads {
+	if s.freeRead(ctx, a) {
 		free := tongs.PreApproved
 		plan.Default = &free
 	}
 	return plan, nil
+}
+
+// freeRead reports whether the command is free because it only reads.
+func (s *Set) freeRead(ctx context.Context, a *command.Analysis) bool {
+	return a.ReadOnly && s.opt.FreeReads && s.opt.Full(ctx)
 }
 
 // markNew marks the writes that make a new file: as for write_file, only overwriting one needs a word of its own.
@@ -224,9 +229,10 @@ func (s *Set) run(ctx context.Context, env *tongs.Env, in Input) (Output, error)
 	if err != nil {
 		return Output{}, err
 	}
+	markNew(env.Files, a.Effects)
 	cmd := &tongs.Command{
 		Argv: []string{s.opt.Shell, "-c", in.Command}, Dir: at.dir, Env: environ(at.vars), TTY: in.PTY,
-		ReadOnly: a.ReadOnly, Effects: a.Effects,
+		ReadOnly: a.ReadOnly, Full: s.freeRead(ctx, a), Effects: a.Effects,
 	}
 	if in.Stdin != "" {
 		cmd.Stdin = strings.NewReader(in.Stdin)

@@ -48,8 +48,11 @@ type Options struct {
 	// Scratch are directories that are private to each command, so that reading and writing there is free: none. Name
 	// /tmp where the sandbox makes it so and no root lies in it.
 	Scratch []string
-	// FreeReads makes commands free that are known to only read, and only inside the roots, where no rule says otherwise.
+	// FreeReads makes commands free that are known to only read, and only inside the roots, where no rule says otherwise
+	// and the sandbox is full: another one may not hide the secrets that a program comes across.
 	FreeReads bool
+	// Full reports whether the sandbox enforces everything it can. Nil is a sandbox that does not.
+	Full func(ctx context.Context) bool
 	// Background allows jobs. Set it only in a program that lives on after a call, and that calls Close and CloseAll.
 	Background bool
 	// Jobs is how many jobs a session may have running at a time: 8. MaxJobs is how many all sessions may: 64.
@@ -75,6 +78,9 @@ func (o Options) withDefaults() Options {
 			found, err := exec.LookPath(name)
 			return found, err == nil
 		}
+	}
+	if o.Full == nil {
+		o.Full = func(context.Context) bool { return false }
 	}
 	set(&o.Jobs, 8)
 	set(&o.MaxJobs, 64)

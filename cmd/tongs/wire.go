@@ -236,13 +236,13 @@ func tools(cfg *config.Config, confined *confine.Confiner) (*registry.Registry, 
 	if err != nil {
 		return nil, nil, err
 	}
-	commands, err := shell.New(shell.Options{Home: sandbox.Home, FreeReads: true})
+	running, programs := shell.Options{Home: sandbox.Home, FreeReads: true}, code.Options{}
+	if confined != nil {
+		running.Full, programs.Full = confined.Full, confined.Full
+	}
+	commands, err := shell.New(running)
 	if err != nil {
 		return nil, nil, err
-	}
-	programs := code.Options{}
-	if confined != nil {
-		programs.Full = confined.Full
 	}
 	runCode, err := code.New(programs)
 	if err != nil {
