@@ -252,7 +252,7 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-func TestManagedModeIsACeiling(t *testing.T) {
+func TestDesign4_ManagedModeIsACeiling(t *testing.T) {
 	all, none, safe := tongs.ModeAll, tongs.ModeNone, tongs.ModeSafe
 	for _, tt := range []struct {
 		name                     string
@@ -336,7 +336,7 @@ permissions: [read]
 	}
 }
 
-func TestTrustIsBoundToContent(t *testing.T) {
+func TestDesign4_TrustIsBoundToContent(t *testing.T) {
 	s := newSite(t).workspace("approval: {tools: {edit: preApproved}}\n")
 	var asked []string
 	s.opt.Trusted = func(path, hash string) bool {
@@ -355,7 +355,7 @@ func TestTrustIsBoundToContent(t *testing.T) {
 	}
 }
 
-func TestUnattendedEnvironmentCanOnlyNarrow(t *testing.T) {
+func TestDesign4_UnattendedEnvironmentCanOnlyNarrow(t *testing.T) {
 	s := newSite(t).user("approval: {mode: safe, tools: {edit: preApproved}}\n")
 	other := t.TempDir()
 	s.write(filepath.Join(other, "config.yaml"), "approval: {mode: all, tools: {delete_file: preApproved, shell: blocked}}\n")
@@ -383,7 +383,7 @@ func TestUnattendedEnvironmentCanOnlyNarrow(t *testing.T) {
 	}
 }
 
-func TestUnattendedOwnDirectoryNamedByEnvironment(t *testing.T) {
+func TestDesign4_UnattendedOwnDirectoryNamedByEnvironment(t *testing.T) {
 	s := newSite(t).user("approval: {mode: all}\n")
 	t.Setenv("TONGS_CONFIG_DIR", s.opt.ConfigDir)
 	s.opt.ConfigDir, s.opt.Unattended = "", true

@@ -221,7 +221,7 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-func TestPrivateDirectoriesStayApart(t *testing.T) {
+func TestDesign4_StateOrConfigurationInsideTheWorkspaceIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	ws := filepath.Join(dir, "ws")
 	link := filepath.Join(dir, "link")
@@ -246,7 +246,7 @@ func TestPrivateDirectoriesStayApart(t *testing.T) {
 }
 
 // AGENT_WORKSPACE_ROOT is the cap; the workspace is --workspace or the current directory inside it.
-func TestWorkspaceRootIsTheCap(t *testing.T) {
+func TestDesign9_WorkspaceRootOfTheEnvironmentIsTheCap(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

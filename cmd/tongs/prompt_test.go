@@ -203,7 +203,7 @@ func TestPromptAnsweredElsewhere(t *testing.T) {
 	}
 }
 
-func TestApproveNeedsATypedWord(t *testing.T) {
+func TestDesign4_ApprovingNeedsARealTerminalAndATypedWord(t *testing.T) {
 	d := newDesk(t)
 	ask := func() string {
 		_, stderr, code := d.run("call", "delete_file", "path=a.txt")
