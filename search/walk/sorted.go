@@ -1,9 +1,14 @@
 package walk
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // maxHeld is how deep a sorted walk keeps directories open while it is below them. Deeper ones are opened again.
 const maxHeld = 128
+
+var errTooMany = errors.New("it has too many entries to sort; those beyond are left out")
 
 // sorted visits what is in d one by one, in order.
 func (w *walker) sorted(d *Dir) {
@@ -20,20 +25,24 @@ func (w *walker) sorted(d *Dir) {
 func (k *worker) inOrder(o *openDir) {
 	defer func() { o.sys.close() }()
 	t, d := k.tree, o.dir
-	text, refs := k.whole(o)
+	names, refs := k.whole(o)
+	above := t.above
+	if d.rel != "" {
+		above += d.rel + "/"
+	}
 	down := k.down && (t.opt.MaxDepth <= 0 || d.depth+1 < t.opt.MaxDepth)
 	for _, r := range refs {
 		if k.queue.over.Load() {
 			return
 		}
-		dir := r.typ == Directory
-		if t.leaves(d, r.path(text), len(t.above)+below(d.rel), dir) {
+		dir, path := r.typ == Directory, above+r.path(names)
+		if t.leaves(d, path, len(above), dir) {
 			continue
 		}
-		if (!dir || t.opt.Dirs || !k.down) && !k.visitOne(o, text, r) || !dir || !down {
+		if (!dir || t.opt.Dirs || !k.down) && !k.visitOne(o, path, r.typ) || !dir || !down {
 			continue
 		}
-		child := &Dir{parent: d, rel: r.path(text)[len(t.above):], depth: d.depth + 1, rules: d.rules}
+		child := &Dir{parent: d, rel: path[len(t.above):], depth: d.depth + 1, rules: d.rules}
 		if !k.inside(o, child) {
 			return
 		}
@@ -63,18 +72,21 @@ func (k *worker) inside(o *openDir, child *Dir) bool {
 	return true
 }
 
-// whole reads all of a directory, and returns its entries in order.
-func (k *worker) whole(o *openDir) (text string, refs []ref) {
+// whole reads all of a directory, and returns the names in it in order.
+func (k *worker) whole(o *openDir) (names string, refs []ref) {
 	c := &k.chunk
-	c.reset(k.tree.above, o.dir.rel, k.tree.opt.Hidden)
+	c.reset("", "", k.tree.opt.Hidden)
 	for more := true; more && !k.queue.over.Load(); {
 		var err error
-		if more, err = o.sys.next(c); err != nil {
+		if more, err = o.sys.next(c); c.full {
+			more, err = false, errTooMany
+		}
+		if err != nil {
 			k.skipped(o.dir, false, err)
 		}
 	}
 	k.tree.enter(o, c.found)
-	text = string(c.text)
-	c.sort(text)
-	return text, slices.Clone(c.refs)
+	names = string(c.text)
+	c.sort(names)
+	return names, slices.Clone(c.refs)
 }

@@ -186,7 +186,7 @@ func (k *worker) sift(o *openDir, text string, share bool) {
 			k.files = append(k.files, r)
 			continue
 		}
-		if t.opt.Dirs && !k.visitOne(o, text, r) {
+		if t.opt.Dirs && !k.visitOne(o, r.path(text), r.typ) {
 			continue
 		}
 		if !down {
@@ -206,15 +206,15 @@ func (k *worker) visitAll(o *openDir, text string, refs []ref) {
 		if k.queue.over.Load() {
 			return
 		}
-		k.visitOne(o, text, r)
+		k.visitOne(o, r.path(text), r.typ)
 	}
 }
 
-// visitOne visits an entry and reports whether to go into it.
-func (k *worker) visitOne(o *openDir, text string, r ref) bool {
+// visitOne visits an entry and reports whether to go into it. path begins at the common top of the rules.
+func (k *worker) visitOne(o *openDir, path string, typ Type) bool {
 	e := &k.entry
-	e.Rel = r.path(text)[len(k.tree.above):]
-	e.Type, e.in = r.typ, o
+	e.Rel = path[len(k.tree.above):]
+	e.Type, e.in = typ, o
 	e.name = below(o.dir.rel)
 	err := k.visit(e)
 	if err == nil {
