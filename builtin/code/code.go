@@ -272,9 +272,9 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, in Input) (Output, error
 	}
 	exit, err := env.Commands.Run(ctx, cmd)
 	var remarks []string
-	if need, ok := errors.AsType[*tongs.Need](err); ok {
-		if need, remarks = wanted(need, in.Network); need != nil || exit == nil {
-			return Output{}, cmpNeed(need, err)
+	if need, ok := errors.AsType[*tongs.Need](err); ok && exit != nil {
+		if need, remarks = wanted(need, in.Network); need != nil {
+			return Output{}, need
 		}
 		err = nil
 	}
@@ -316,14 +316,6 @@ func wanted(need *tongs.Need, network bool) (*tongs.Need, []string) {
 		return left, nil
 	}
 	return nil, []string{"there is no network without network: true"}
-}
-
-// cmpNeed returns the need that is left, or the error that it came from.
-func cmpNeed(need *tongs.Need, err error) error {
-	if need != nil {
-		return need
-	}
-	return err
 }
 
 // stopped says how a call ended that somebody ended.

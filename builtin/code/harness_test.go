@@ -36,6 +36,7 @@ type args map[string]any
 type bench struct {
 	testing.TB
 	dir    string
+	spill  string
 	tool   tongs.Tool
 	engine *engine.Engine
 	mu     sync.Mutex
@@ -65,6 +66,7 @@ func newBench(t testing.TB, s setup) *bench {
 	state := realDir(t)
 	spill, err := output.OpenSpill(filepath.Join(state, "spill"))
 	b.must(err)
+	b.spill = spill.Dir()
 	ws, err := workspace.Open(workspace.Options{
 		Dir: b.dir, LockDir: filepath.Join(state, "locks"),
 		Roots: []workspace.Root{{Name: output.Root, Dir: spill.Dir(), Inside: true}},

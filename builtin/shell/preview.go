@@ -15,7 +15,7 @@ const (
 )
 
 // preview shows a person the command and what was found in it: each simple command on a line of its own, indented by
-// how deep it is nested, and under it what is special about it, marked by an exclamation mark.
+// how deep it is nested, and under it what it would do to files and what is risky about it.
 func preview(in Input, dir tongs.Path, a *command.Analysis) string {
 	var b strings.Builder
 	if dir.Rel != "." || dir.Root != tongs.WorkspaceRoot {
@@ -68,7 +68,7 @@ func tree(b *strings.Builder, a *command.Analysis) {
 			}
 		}
 		if c.Risk != "" {
-			b.WriteString(indent + "! " + ran.Plain(c.Risk) + "\n")
+			b.WriteString(indent + "  risk: " + ran.Plain(c.Risk) + "\n")
 		}
 	}
 }

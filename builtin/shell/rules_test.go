@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,9 +162,11 @@ func TestLinkThatMovesWhileAPersonIsAsked(t *testing.T) {
 	b.must(os.Symlink("harmless", filepath.Join(b.dir, "link")))
 	b.fails(tongs.CodeDenied, "", "shell", args{"command": "echo evil > link"})
 	b.equal("written", b.exists(".envrc"), false)
-	if asked := b.questions(); len(asked) != 2 || !strings.Contains(asked[1].Effects[len(asked[1].Effects)-1].String()+asked[1].Message, "") {
-		t.Errorf("questions %v", asked)
+	asked := b.questions()
+	if len(asked) != 2 {
+		t.Fatalf("%d questions", len(asked))
 	}
+	b.contains("the second question", fmt.Sprint(asked[1].Effects), "write .envrc")
 }
 
 // A new file is free with the command that makes it; somebody else makes it between the decision and the run.
@@ -192,7 +195,7 @@ func TestQuestionShowsWhatWasFound(t *testing.T) {
 	q := asked[0]
 	b.equal("message", q.Message, "Run: cd . && cat a.txt | tee copy.txt; cat /etc/hostname; \\ ...")
 	b.equal("kind", q.Kind, tongs.KindExecute)
-	for _, want := range []string{"$ cd . && cat a.txt", "> echo \\u202egnp.exe", "write copy.txt", "! reads /etc/hostname", "tee copy.txt"} {
+	for _, want := range []string{"$ cd . && cat a.txt", "> echo \\u202egnp.exe", "write copy.txt", "  risk: reads /etc/hostname", "tee copy.txt"} {
 		b.contains("preview", q.Preview, want)
 	}
 	if strings.ContainsRune(q.Preview, '\u202e') {
