@@ -47,15 +47,14 @@ func (rd *Reader) Repository(top string) *Repository {
 
 // Above returns the rules that the directories above dir give for what is in it, before its own files are read, and the
 // way from their common top to dir, which ends in a slash or is empty: paths for Match begin with it. The common top is
-// the root of the repository that dir is in or the directory top, whichever is higher; top must be dir or above it, and
-// may be empty.
+// the root of the repository that dir is in or the directory top, whichever is higher. Both are absolute; top may be empty,
+// and counts only where it is above dir.
 func (rd *Reader) Above(dir, top string) (*Rules, string) {
 	start := rd.start(dir, top)
-	way, err := filepath.Rel(start, dir)
-	if err != nil || way == "." || way == ".." || strings.HasPrefix(way, ".."+string(filepath.Separator)) {
+	way, ok := way(start, dir)
+	if !ok {
 		return nil, ""
 	}
-	way = filepath.ToSlash(way) + "/"
 	var rules *Rules
 	for at := 0; ; {
 		rules = rd.enter(rules, filepath.Join(start, filepath.FromSlash(way[:at])), at)
@@ -67,10 +66,22 @@ func (rd *Reader) Above(dir, top string) (*Rules, string) {
 	}
 }
 
+// way returns the way down from one directory to another, with a slash at its end; false where there is none.
+func way(from, to string) (string, bool) {
+	if from == "" {
+		return "", false
+	}
+	rel, err := filepath.Rel(from, to)
+	if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", false
+	}
+	return filepath.ToSlash(rel) + "/", true
+}
+
 // start returns the highest directory whose files bear on dir.
 func (rd *Reader) start(dir, top string) string {
 	start := dir
-	if top != "" {
+	if _, ok := way(top, dir); ok {
 		start = top
 	}
 	for at := dir; ; {

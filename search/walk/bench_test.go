@@ -3,6 +3,7 @@
 package walk_test
 
 import (
+	"context"
 	"go/build"
 	"os"
 	"os/exec"
@@ -108,4 +109,27 @@ func BenchmarkWalk(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkCancel reports how long a walk goes on after it was cancelled.
+func BenchmarkCancel(b *testing.B) {
+	dir := build.Default.GOROOT
+	var took time.Duration
+	for b.Loop() {
+		ctx, cancel := context.WithCancel(b.Context())
+		var visits atomic.Int64
+		var began time.Time
+		err := walk.Walk(ctx, walk.Options{Root: dir}, func(*walk.Entry) error {
+			if visits.Add(1) == 1000 {
+				began = time.Now()
+				cancel()
+			}
+			return nil
+		})
+		took += time.Since(began)
+		if err == nil {
+			b.Fatal("the walk was not cancelled")
+		}
+	}
+	b.ReportMetric(float64(took.Microseconds())/float64(b.N), "µs-after-cancel")
 }

@@ -61,7 +61,8 @@ var (
 
 // Walk visits what is below opt.Root. The visits are made by several goroutines at once, unless opt.Sorted. An entry is
 // valid during its visit only; its Rel may be kept. The first error of a visit ends the walk and is returned, except
-// fs.SkipAll, which ends it without an error. When ctx ends, so does the walk, with its cause.
+// fs.SkipAll, which ends it without an error. When ctx ends, so does the walk, with its cause. A visit that panics ends the
+// walk with that panic.
 func Walk(ctx context.Context, opt Options, visit func(*Entry) error) error {
 	t, err := Open(opt)
 	if err != nil {
@@ -90,6 +91,11 @@ func Open(opt Options) (*Tree, error) {
 		return nil, err
 	}
 	opt.Root = root
+	if opt.Top != "" {
+		if opt.Top, err = filepath.EvalSymlinks(opt.Top); err != nil {
+			return nil, err
+		}
+	}
 	if opt.Workers <= 0 {
 		opt.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -129,6 +135,9 @@ func (t *Tree) List(ctx context.Context, d *Dir, visit func(*Entry) error) error
 
 // walk visits what is in d. d's rules are those of the directory above it until it is entered.
 func (t *Tree) walk(ctx context.Context, d *Dir, down bool, visit func(*Entry) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	w := newWalker(t, visit, down)
 	defer context.AfterFunc(ctx, w.queue.stop)()
 	if t.opt.Sorted || !down {

@@ -110,6 +110,11 @@ func TestPrecedenceOfIgnoreFiles(t *testing.T) {
 	// Below a top, the files above the root count too.
 	expect(t, walk.Options{Root: filepath.Join(dir, "sub"), Top: dir}, "g1 g2 i2")
 	expect(t, walk.Options{Root: filepath.Join(dir, "sub")}, "g1 g2 g3 i1 i2 t1")
+	// A top that is not above the root says nothing.
+	expect(t, walk.Options{Root: filepath.Join(dir, "sub"), Top: t.TempDir()}, "g1 g2 g3 i1 i2 t1")
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(dir, link))
+	expect(t, walk.Options{Root: filepath.Join(link, "sub"), Top: link}, "g1 g2 i2")
 }
 
 func TestRepositoriesInRepositories(t *testing.T) {
@@ -317,6 +322,21 @@ func TestEnding(t *testing.T) {
 		if err := walk.Walk(t.Context(), walk.Options{Root: root}, func(*walk.Entry) error { return nil }); err == nil {
 			t.Errorf("%s was walked", root)
 		}
+	}
+}
+
+func TestPanicsAreThoseOfTheCaller(t *testing.T) {
+	dir := tree(t, map[string]string{"a/f": "", "b/f": "", "c/f": ""})
+	for _, sorted := range []bool{false, true} {
+		func() {
+			defer func() {
+				if p := recover(); p != "visit" {
+					t.Errorf("recovered %v", p)
+				}
+			}()
+			_ = walk.Walk(t.Context(), walk.Options{Root: dir, Sorted: sorted, Workers: 4}, func(*walk.Entry) error { panic("visit") })
+			t.Error("no panic")
+		}()
 	}
 }
 

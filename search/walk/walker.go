@@ -3,6 +3,7 @@ package walk
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 )
@@ -24,6 +25,8 @@ type walker struct {
 
 	mu    sync.Mutex
 	first error
+	// panic is what a visit panicked with.
+	panic any
 }
 
 func newWalker(t *Tree, visit func(*Entry) error, down bool) *walker {
@@ -49,13 +52,21 @@ func (w *walker) err() error {
 func (w *walker) skipped(d *Dir, top bool, err error) {
 	switch {
 	case top:
-		w.fail(err)
+		w.fail(&fs.PathError{Op: "walk", Path: filepath.Join(w.tree.opt.Root, filepath.FromSlash(d.rel)), Err: bare(err)})
 	case gone(err) || w.tree.opt.Skipped == nil:
 	default:
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.tree.opt.Skipped(d.Rel(), err)
 	}
+}
+
+// bare strips the operation and the path from an error of the system.
+func bare(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
 }
 
 // release gives up one use of an open directory.
@@ -72,6 +83,11 @@ func (w *walker) parallel(d *Dir) {
 	var group sync.WaitGroup
 	for i := range w.tree.opt.Workers {
 		group.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					w.broke(p)
+				}
+			}()
 			k := &worker{walker: w, top: d}
 			k.entry.Worker = i
 			for {
@@ -89,6 +105,17 @@ func (w *walker) parallel(d *Dir) {
 			w.release(j.open)
 		}
 	}
+	if w.panic != nil {
+		panic(w.panic) // in the goroutine of whoever walks, where it can be dealt with
+	}
+}
+
+// broke takes up a panic of a visit and ends the walk.
+func (w *walker) broke(p any) {
+	w.mu.Lock()
+	w.panic = p
+	w.mu.Unlock()
+	w.queue.stop()
 }
 
 // worker is one goroutine of a walk.
@@ -104,8 +131,8 @@ type worker struct {
 func (k *worker) do(j job) {
 	switch {
 	case j.refs != nil:
+		defer k.release(j.open)
 		k.visitAll(j.open, j.text, j.refs)
-		k.release(j.open)
 	case j.dir == nil:
 		k.read(j.open)
 	default:
