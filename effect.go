@@ -154,7 +154,8 @@ type Effect struct {
 	// Path is the target of a read, write or delete. A read of a directory covers everything below it except what
 	// must be asked for by name; so does a delete.
 	Path Path `json:"path,omitzero"`
-	// Argv is the command of an execute effect, after wrappers were taken off.
+	// Argv is the command of an execute effect, after wrappers were taken off. A word that is only known when it runs is
+	// the start of it that is known, a NUL byte, and its source.
 	Argv []string `json:"argv,omitempty"`
 	// Host is the target of a network effect: a lower-case name or address, with ":port" where it is not the scheme's own.
 	Host string `json:"host,omitempty"`
@@ -183,7 +184,11 @@ func (e Effect) Target() string {
 	case e.Kind.OnPath():
 		return e.Path.String()
 	case e.Kind == EffectExecute:
-		return strings.Join(e.Argv, " ")
+		words := slices.Clone(e.Argv)
+		for i, word := range words {
+			words[i] = word[strings.IndexByte(word, 0)+1:]
+		}
+		return strings.Join(words, " ")
 	default:
 		return e.Host
 	}
