@@ -24,11 +24,15 @@ run: build ## build, then show the main job with nothing configured
 	@./scripts/tour bin/tongs
 
 .PHONY: test
-test: ## run all the tests
+test: needs ## install what the tests need, and run them all
 	$(GO) test ./...
 
+.PHONY: needs
+needs:
+	@./scripts/needs
+
 .PHONY: check
-check: format vet lint cross ## everything a change must pass: format, vet, lint, cross-compilation, tests with the race detector
+check: needs format vet lint cross ## everything a change must pass: format, vet, lint, cross-compilation, tests with the race detector
 	$(GO) test -race ./...
 
 .PHONY: format
@@ -58,6 +62,12 @@ FUZZTIME ?= 60s
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (60s)
 	@./scripts/fuzz $(FUZZTIME)
+
+.PHONY: soak
+soak: needs ## the long forms of the safety tests: composed commands, thousands of sandboxed runs
+	COMMAND_SOAK=200000 $(GO) test -run TestComposed -timeout 30m ./command
+	TONGS_SOAK=1000 $(GO) test -run Leak -timeout 60m ./sandbox
+	TONGS_MILLION=1 $(GO) test -run Million ./search/walk
 
 .PHONY: update
 update: ## rewrite the snapshots and golden files that the tests compare with
