@@ -99,7 +99,7 @@ func aim(files tongs.FileView, in GlobInput) (t target, err error) {
 	}
 	if literal, ok := t.glob.Literal(); ok {
 		t.named = true
-		t.start, err = files.ResolveEntry(spelled(t.dir, literal))
+		t.start, err = files.ResolveEntry(strings.TrimSuffix(dir, "/") + "/" + literal)
 		return t, err
 	}
 	if !strings.Contains(pattern, "/") {
@@ -107,18 +107,10 @@ func aim(files tongs.FileView, in GlobInput) (t target, err error) {
 	}
 	t.start = t.dir
 	if base := t.glob.Base(); base != "." {
-		t.start, err = files.Resolve(spelled(t.dir, base))
+		t.start, err = files.Resolve(strings.TrimSuffix(dir, "/") + "/" + base)
 		t.glob = t.glob.InBase()
 	}
 	return t, err
-}
-
-// spelled names what is below a directory in a way that does not depend on the working directory.
-func spelled(dir tongs.Path, rel string) string {
-	if dir.Root != tongs.WorkspaceRoot {
-		return path.Join(dir.String(), rel)
-	}
-	return path.Join(dir.Rel, rel)
 }
 
 // cutDir splits a pattern before its first element with a wildcard, or its last one.

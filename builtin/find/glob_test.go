@@ -280,6 +280,21 @@ func TestStrangeNamesAreQuoted(t *testing.T) {
 	b.says(res, `"a\nb.go"`)
 }
 
+// Everything is relative to the working directory of the call, and comes out relative to the workspace.
+func TestWorkingDirectory(t *testing.T) {
+	b := newBench(t, []string{"src/lib/a.go", "lib/b.go", "src/c.go"})
+	for pattern, want := range map[string]string{
+		"lib/*.go": "src/lib/a.go", "c.go": "src/c.go", "../lib/*.go": "lib/b.go", "../lib/b.go": "lib/b.go", "*.go": "src/c.go", "lib/a.go": "src/lib/a.go",
+	} {
+		raw, err := json.Marshal(args{"pattern": pattern})
+		b.must(err)
+		res := b.engine.Call(context.Background(), &tongs.Call{Tool: "glob", Args: raw, Dir: "src"})
+		if res.Content != want {
+			t.Errorf("%s: %s, want %s", pattern, res.Content, want)
+		}
+	}
+}
+
 func TestCancelled(t *testing.T) {
 	b := newBench(t, []string{"a"})
 	ctx, cancel := context.WithCancel(t.Context())
