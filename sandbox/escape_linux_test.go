@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -52,13 +53,16 @@ type world struct {
 	attack string // {A}
 	mark   string
 
-	victim         *exec.Cmd
-	signalled      atomic.Bool
-	tcp, udp       atomic.Int64
-	ports          [3]int
-	shmKey, shmID  int
-	queue          string
-	workspaceCount atomic.Int64
+	victim    *exec.Cmd
+	ping      func()
+	signalled atomic.Bool
+	services  []net.Addr
+	hits      atomic.Int64
+	ports     [3]int // TCP, UDP, TCP over IPv6
+
+	shmKey, shmID int
+	queue         string
+	workspaces    atomic.Int64
 }
 
 // worlds counts them, for names that must differ.
@@ -101,30 +105,36 @@ func (w *world) copyAttack() {
 	must(w.t, errors.Join(err, to.Close()))
 }
 
-// startVictim starts a process of the same user that tells when it is signalled.
+// startVictim starts a process of the same user that tells when it is signalled, and answers when it is asked to.
 func (w *world) startVictim() {
-	w.victim = exec.Command("/bin/bash", "-c", `trap 'echo hit' USR1; echo ready; while :; do sleep 1000 & wait $!; done`, "CMDLINESECRET")
+	w.victim = exec.Command("/bin/bash", "-c", `trap 'echo hit' USR1; echo pong; while :; do read -r line && echo pong; done`, "CMDLINESECRET")
 	w.victim.Env = []string{"PATH=/usr/bin:/bin", "VICTIM=ENVIRONSECRET"}
 	w.victim.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := w.victim.StdinPipe()
+	must(w.t, err)
 	out, err := w.victim.StdoutPipe()
 	must(w.t, err)
 	must(w.t, w.victim.Start())
-	buf := make([]byte, 6)
-	_, err = io.ReadFull(out, buf)
-	must(w.t, err)
+	pongs := make(chan struct{}, 8)
 	heard := make(chan struct{})
 	go func() {
 		defer close(heard)
-		for b := make([]byte, 64); ; {
-			n, err := out.Read(b)
-			if n > 0 {
+		defer close(pongs)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if lines.Text() == "hit" {
 				w.signalled.Store(true)
-			}
-			if err != nil {
-				return
+			} else {
+				pongs <- struct{}{}
 			}
 		}
 	}()
+	<-pongs
+	w.ping = func() {
+		for range 2 { // what was pending before the first is handled before the second
+			_, _ = io.WriteString(in, "ping\n")
+			<-pongs
+		}
+	}
 	w.t.Cleanup(func() {
 		_ = syscall.Kill(-w.victim.Process.Pid, syscall.SIGKILL)
 		<-heard
@@ -132,46 +142,65 @@ func (w *world) startVictim() {
 	})
 }
 
-// listen opens services that an attempt must not reach.
+// listen opens services that an attempt must not reach. Each serves one after the other, so that whoever was served
+// knows that all who came before were counted.
 func (w *world) listen() {
-	accept := func(l net.Listener, hits *atomic.Int64) {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			hits.Add(1)
-			_, _ = io.WriteString(c, "SECRET\n")
-			_ = c.Close()
-		}
-	}
-	serve := func(network, address string) net.Listener {
+	serve := func(network, address string) net.Addr {
 		l, err := net.Listen(network, address)
 		must(w.t, err)
 		w.t.Cleanup(func() { l.Close() })
-		go accept(l, &w.tcp)
-		return l
+		w.services = append(w.services, l.Addr())
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				w.hits.Add(1)
+				_, _ = io.WriteString(c, "SECRET\n")
+				_ = c.Close()
+			}
+		}()
+		return l.Addr()
 	}
-	w.ports[0] = serve("tcp", "127.0.0.1:0").Addr().(*net.TCPAddr).Port
+	w.ports[0] = serve("tcp", "127.0.0.1:0").(*net.TCPAddr).Port
 	serve("unix", filepath.Join(w.out, "docker.sock"))
 	serve("unix", "@"+w.mark)
-	if l, err := net.Listen("tcp", "[::1]:0"); err == nil {
-		w.ports[2] = l.Addr().(*net.TCPAddr).Port
-		w.t.Cleanup(func() { l.Close() })
-		go accept(l, &w.tcp)
+	if l, err := net.Listen("tcp", "[::1]:0"); err == nil { // not every machine has it
+		_ = l.Close()
+		w.ports[2] = serve("tcp", "[::1]:0").(*net.TCPAddr).Port
 	}
 	u, err := net.ListenPacket("udp", "127.0.0.1:0")
 	must(w.t, err)
 	w.t.Cleanup(func() { u.Close() })
+	w.services = append(w.services, u.LocalAddr())
 	w.ports[1] = u.LocalAddr().(*net.UDPAddr).Port
 	go func() {
 		for b := make([]byte, 64); ; {
-			if _, _, err := u.ReadFrom(b); err != nil {
+			_, from, err := u.ReadFrom(b)
+			if err != nil {
 				return
 			}
-			w.udp.Add(1)
+			w.hits.Add(1)
+			_, _ = u.WriteTo([]byte("SECRET"), from)
 		}
 	}()
+}
+
+// settle waits until everything that reached us so far was counted, and returns how often something did.
+func (w *world) settle() int64 {
+	w.ping()
+	for _, addr := range w.services {
+		c, err := net.Dial(addr.Network(), addr.String())
+		if err != nil {
+			w.t.Error(err)
+			continue
+		}
+		_, _ = c.Write([]byte("x"))
+		_, _ = c.Read(make([]byte, 64))
+		_ = c.Close()
+	}
+	return w.hits.Add(-int64(len(w.services)))
 }
 
 func (w *world) shareMemory() {
@@ -201,7 +230,7 @@ func (w *world) shareMemory() {
 // workspace makes a fresh one: a repository with one nested in it, files that other programs obey, and secrets.
 func (w *world) workspace() string {
 	must(w.t, os.WriteFile(filepath.Join(w.out, "removable"), nil, 0o600))
-	ws := filepath.Join(w.dir, "work", strconv.FormatInt(w.workspaceCount.Add(1), 10))
+	ws := filepath.Join(w.dir, "work", strconv.FormatInt(w.workspaces.Add(1), 10))
 	files := map[string]string{
 		".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n", ".git/hooks/pre-commit.sample": "", ".git/objects/x": "", ".git/refs/x": "",
 		"sub/repo/.git/HEAD": "ref: refs/heads/main\n", "sub/repo/.git/config": "[core]\n", "sub/repo/.git/hooks/sample": "", "sub/repo/a": "",
@@ -254,7 +283,7 @@ type outcome struct {
 func (w *world) sandboxed(r *Runner, a *attempt) (outcome, error) {
 	ws := w.workspace()
 	w.signalled.Store(false)
-	tcp, udp := w.tcp.Load(), w.udp.Load()
+	hits := w.hits.Load()
 	var out lockedBuffer
 	cmd := &Cmd{Argv: []string{"/bin/bash", "-c", w.fill(a.script, ws)}, Policy: w.policy(ws), Stdout: &out, Stderr: &out}
 	if a.pty {
@@ -272,7 +301,7 @@ func (w *world) sandboxed(r *Runner, a *attempt) (outcome, error) {
 	if a.judge != nil {
 		through = a.judge(w, res)
 	}
-	through = through || w.tcp.Load() != tcp || w.udp.Load() != udp || w.signalled.Load()
+	through = w.settle() != hits || w.signalled.Load() || through
 	if left := marked(w.mark); len(left) > 0 {
 		through = true
 		said += fmt.Sprintf("\nleft running: %v", left)
@@ -284,7 +313,7 @@ func (w *world) sandboxed(r *Runner, a *attempt) (outcome, error) {
 func (w *world) control(a *attempt) outcome {
 	ws := w.workspace()
 	w.signalled.Store(false)
-	tcp, udp := w.tcp.Load(), w.udp.Load()
+	hits := w.hits.Load()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", w.fill(a.script, ws))
@@ -292,7 +321,7 @@ func (w *world) control(a *attempt) outcome {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.out, "TONGS_TEST_SECRET=1", w.mark + "=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, _ := cmd.CombinedOutput()
-	through := bytes.Contains(out, []byte("ESCAPED")) || w.tcp.Load() != tcp || w.udp.Load() != udp || w.signalled.Load()
+	through := w.settle() != hits || w.signalled.Load() || bytes.Contains(out, []byte("ESCAPED"))
 	if a.judge != nil {
 		through = through || a.judge(w, &Result{ExitCode: cmd.ProcessState.ExitCode()})
 	}

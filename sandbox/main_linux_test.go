@@ -44,7 +44,7 @@ func asUser(t *testing.T, test string) {
 	}
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "XDG_CACHE_HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"))
+	cmd.Env = append(os.Environ(), "TONGS_TEST_USER=1", "TMPDIR="+dir, "HOME="+dir, "XDG_CACHE_HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -53,16 +53,16 @@ func scanNames(roots, protect, hide, exempt []string) scanned {
 	return s
 }
 
-// appeared returns the protected names that are there now and were not at the start. Only directories that changed since
-// are read.
-func (s *scanned) appeared() (paths []string) {
+// appeared returns the protected names that are there now and were not at the start, and whether there was more than
+// could be looked at. Only directories that changed since are searched.
+func (s *scanned) appeared() (paths []string, cut bool) {
 	if s.names == nil || len(s.names.protect) == 0 {
-		return nil
+		return nil, false
 	}
 	since := s.began.Add(-time.Second)
 	changed := func(dir string) bool {
 		info, err := os.Lstat(dir)
-		return err != nil || !info.ModTime().Before(since)
+		return err != nil || !changedAt(info).Before(since)
 	}
 	left := maxScan
 	for _, root := range s.roots {
@@ -75,7 +75,7 @@ func (s *scanned) appeared() (paths []string) {
 			}
 		})
 	}
-	return paths
+	return paths, left <= 0
 }
 
 // namePatterns matches paths against lists of patterns, each split into its names.

@@ -18,8 +18,7 @@ type Policy struct {
 	// ones cannot be kept absent, so that they are reported as planted when they are there after the run.
 	Protected []string
 	// ProtectedNames and HiddenNames are names that are protected or hidden wherever they are in a writable or ReadOnly
-	// tree, except at the paths of Exempt, at
-	// any depth: one or more names separated by slashes, in which * stands for any part of a name.
+	// tree, at any depth: one or more names separated by slashes, in which * stands for any part of a name.
 	ProtectedNames, HiddenNames []string
 	// Exempt are paths that these names do not hold for, because they were approved, and Caches are trees in which
 	// they mean nothing: nobody obeys what lies in a cache.

@@ -22,7 +22,8 @@ func resolve(path string) (string, []link, error) {
 	if !filepath.IsAbs(path) {
 		return "", nil, tongs.Errorf(tongs.CodeInvalidPath, "%q is not an absolute path", path)
 	}
-	todo := strings.Split(filepath.Clean(path), string(filepath.Separator))
+	// Not cleaned: what ".." means after a link depends on where the link leads.
+	todo := strings.Split(filepath.ToSlash(path), "/")
 	real, links := string(filepath.Separator), []link(nil)
 	for len(todo) > 0 {
 		name := todo[0]
@@ -53,7 +54,7 @@ func resolve(path string) (string, []link, error) {
 		if filepath.IsAbs(to) {
 			real = string(filepath.Separator)
 		}
-		todo = append(strings.Split(filepath.Clean(to), string(filepath.Separator)), todo...)
+		todo = append(strings.Split(filepath.ToSlash(to), "/"), todo...)
 	}
 	return real, links, nil
 }
@@ -245,8 +246,9 @@ func (r *resolved) addProtected(p string) error {
 	return nil
 }
 
-// planted returns the protected paths that are there now and were not, or are something else.
-func (r *resolved) planted() (paths []string) {
+// planted returns the protected paths that are there now and were not, or are something else, and whether the trees were
+// too large to be sure.
+func (r *resolved) planted() (paths []string, cut bool) {
 	for _, p := range r.absent {
 		if _, err := os.Lstat(p); err == nil {
 			paths = append(paths, p)
@@ -259,5 +261,6 @@ func (r *resolved) planted() (paths []string) {
 			}
 		}
 	}
-	return unique(append(paths, r.scan.appeared()...))
+	more, cut := r.scan.appeared()
+	return unique(append(paths, more...)), cut
 }
