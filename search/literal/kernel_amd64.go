@@ -23,3 +23,15 @@ func (p *pair) kernel(b []byte, places int) int {
 //
 //go:noescape
 func indexPair(a, b *byte, n int, av, am, bv, bm byte) int
+
+// kernel is index by AVX2, for at least kernelMin places.
+func (p *prints) kernel(b []byte, places int) int {
+	// The kernel reads places+2 bytes: len(b).
+	return indexPrint(unsafe.SliceData(b), places, &p.halves)
+}
+
+// indexPrint returns the first i below n where the buckets of p[i], p[i+1] and p[i+2] share a bit, or -1. It may return a
+// place where they share none, since it takes each byte for any of the same two halves. It needs AVX2 and n >= 32.
+//
+//go:noescape
+func indexPrint(p *byte, n int, halves *[2 * printSize][16]byte) int

@@ -86,3 +86,76 @@ none:
 absent:
 	MOVQ $-1, ret+32(FP)
 	RET
+
+// func indexPrint(p *byte, n int, halves *[6][16]byte) int
+//
+// Each round looks at 32 places. The text is loaded three times, each time one byte further, so that the bytes of a
+// fingerprint stand in the same lane of three registers. Each byte is cut into its low and its high half; a shuffle
+// looks all 32 of them up in a table of 16. What is left after six tables were combined is, lane by lane, the buckets of
+// which a fingerprint may begin there. The last round is moved back so that it ends with the last place.
+TEXT ·indexPrint(SB), NOSPLIT, $0-32
+	MOVQ           p+0(FP), SI
+	MOVQ           n+8(FP), CX
+	MOVQ           halves+16(FP), DX
+	VBROADCASTI128 (DX), Y0
+	VBROADCASTI128 16(DX), Y1
+	VBROADCASTI128 32(DX), Y2
+	VBROADCASTI128 48(DX), Y3
+	VBROADCASTI128 64(DX), Y4
+	VBROADCASTI128 80(DX), Y5
+	MOVL           $0x0f0f0f0f, AX
+	MOVQ           AX, X6
+	VPBROADCASTD   X6, Y6       // the low half of each byte
+	VPXOR          Y7, Y7, Y7
+	MOVQ           CX, R8
+	SUBQ           $32, R8      // the last place at which a round can start
+	XORQ           AX, AX
+
+look:
+	VMOVDQU (SI)(AX*1), Y8
+	VMOVDQU 1(SI)(AX*1), Y9
+	VMOVDQU 2(SI)(AX*1), Y10
+	VPSRLW  $4, Y8, Y11
+	VPSRLW  $4, Y9, Y12
+	VPSRLW  $4, Y10, Y13
+	VPAND   Y6, Y8, Y8
+	VPAND   Y6, Y9, Y9
+	VPAND   Y6, Y10, Y10
+	VPAND   Y6, Y11, Y11
+	VPAND   Y6, Y12, Y12
+	VPAND   Y6, Y13, Y13
+	VPSHUFB Y8, Y0, Y8
+	VPSHUFB Y11, Y1, Y11
+	VPSHUFB Y9, Y2, Y9
+	VPSHUFB Y12, Y3, Y12
+	VPSHUFB Y10, Y4, Y10
+	VPSHUFB Y13, Y5, Y13
+	VPAND   Y8, Y11, Y8
+	VPAND   Y9, Y12, Y9
+	VPAND   Y10, Y13, Y10
+	VPAND   Y8, Y9, Y8
+	VPAND   Y8, Y10, Y8
+	VPTEST  Y8, Y8
+	JNZ     seen
+	ADDQ    $32, AX
+	CMPQ    AX, R8
+	JLE     look
+	CMPQ    AX, CX
+	JAE     unseen
+	MOVQ    R8, AX           // the last round: moved back
+	JMP     look
+
+seen:
+	VPCMPEQB  Y7, Y8, Y8
+	VPMOVMSKB Y8, R9
+	NOTL      R9
+	TZCNTL    R9, R9
+	ADDQ      R9, AX
+	VZEROUPPER
+	MOVQ      AX, ret+24(FP)
+	RET
+
+unseen:
+	VZEROUPPER
+	MOVQ $-1, ret+24(FP)
+	RET

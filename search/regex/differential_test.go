@@ -81,7 +81,7 @@ func TestDifferential(t *testing.T) {
 		}
 		tried++
 		if seed%16 == 0 && matcher.nfa != nil {
-			matcher.need = requirement{} // the automaton alone
+			matcher.literals = nil // the automaton alone
 		}
 		for range 4 {
 			text := m.text()
@@ -101,7 +101,7 @@ func TestDifferentialSmallTable(t *testing.T) {
 		if err != nil || matcher.nfa == nil {
 			continue
 		}
-		matcher.need = requirement{}
+		matcher.literals = nil
 		s := matcher.Scanner()
 		s.automaton().room = 5 // states
 		text := []byte(strings.Repeat(string(m.text())+"\n", 5))
@@ -131,7 +131,7 @@ func FuzzLines(f *testing.F) {
 		}
 		check(t, m, text)
 		m = compile(t, pattern, opt)
-		m.need = requirement{} // the automaton alone
+		m.literals = nil // the automaton alone
 		check(t, m, text)
 	})
 }

@@ -1,14 +1,5 @@
 package regex
 
-import "github.com/tongs-ai/tongs/search/literal"
-
-func findersOf(clause []Literal) (list []*literal.Finder) {
-	for _, l := range clause {
-		list = append(list, literal.New(l.Text, l.Fold))
-	}
-	return list
-}
-
 // nextMultiline finds the lines that the next match touches. A text that lacks a literal is not looked at further.
 func (s *Scanner) nextMultiline() (start, end int, ok bool) {
 	if s.at == 0 && !s.holdsAll() {

@@ -1,89 +1,89 @@
 package regex
 
-import "github.com/tongs-ai/tongs/search/literal"
+import (
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
-const (
-	// maxFinders is how many literals are looked for one after the other; an automaton does more of them at once.
-	maxFinders = 8
-	// minChoice is the selectivity below which looking for a clause first does not pay, however short the lines are.
-	minChoice = 9
-	// window is how far several finders look ahead, so that the text is still in the cache for the next of them.
-	window = 32 << 10
+	"github.com/tongs-ai/tongs/search/literal"
 )
 
-// finders returns the finders of the clause that a text is best searched for, nil where there is none.
-func (r requirement) finders() []*literal.Finder {
-	var short [][]Literal
+// minChoice is the selectivity below which looking for a clause first does not pay, however short the lines are.
+const minChoice = 9
+
+// inLine leaves out what no line holds. A clause of nothing else means that no line matches.
+func (r *requirement) inLine() {
+	for i, c := range r.clauses {
+		c = slices.DeleteFunc(slices.Clone(c), func(l Literal) bool { return strings.Contains(l.Text, "\n") })
+		r.clauses[i] = c
+		r.never = r.never || len(c) == 0
+	}
+}
+
+// set returns the finder of the clause that a text is best searched for, nil where there is none.
+func (r requirement) set() *literal.Set {
+	var worth [][]Literal
 	for _, c := range r.clauses {
-		if len(c) <= maxFinders && (r.pure || selectivity(c) >= minChoice) {
-			short = append(short, c)
+		if r.pure || selectivity(c) >= minChoice {
+			worth = append(worth, c)
 		}
 	}
-	return findersOf(best(short))
-}
-
-// prefilter walks through a text from one occurrence of a clause to the next.
-type prefilter struct {
-	finders []*literal.Finder
-	// next are the positions of the next occurrence of each literal: at or beyond the position asked for, or none, which
-	// is the end of what was looked at. seen is that end.
-	next []int
-	seen int
-	size int // the longest literal in its longest form
-}
-
-func newPrefilter(finders []*literal.Finder) prefilter {
-	p := prefilter{finders: finders, next: make([]int, len(finders))}
-	for _, f := range finders {
-		p.size = max(p.size, len(f.Text())*3) // a folded letter has three bytes at most for one
+	clause := best(worth)
+	if clause == nil {
+		return nil
 	}
-	return p
+	return literal.NewSet(findersOf(clause)...)
 }
 
-func (p *prefilter) reset() { p.seen = 0 }
+func findersOf(clause []Literal) (list []*literal.Finder) {
+	for _, l := range clause {
+		list = append(list, literal.New(l.Text, l.Fold))
+	}
+	return list
+}
 
-// index returns the first occurrence of any literal at or after pos, -1 where there is none. It is asked for growing
-// positions of the same text.
-func (p *prefilter) index(b []byte, pos int) int {
-	if len(p.finders) == 1 {
-		if i := p.finders[0].Index(b[pos:]); i >= 0 {
-			return pos + i
+// fits reports whether the borders of line[start:end] are as they should be.
+func (r *requirement) fits(line []byte, start, end int) bool {
+	return (r.left == (edge{}) || r.left.holds(line, start, true)) &&
+		(r.right == (edge{}) || r.right.holds(line, end, false))
+}
+
+// holds reports whether the edge holds at a position of a line; left says which side of it is the literal's other side.
+func (e edge) holds(line []byte, at int, left bool) bool {
+	if e.border {
+		if left {
+			r, size := utf8.DecodeLastRune(line[:at])
+			return size == 0 || !inWord(r)
 		}
-		return -1
+		r, size := utf8.DecodeRune(line[at:])
+		return size == 0 || !inWord(r)
 	}
-	for pos < len(b) {
-		if pos >= p.seen {
-			p.look(b, pos)
-		}
-		first := p.seen
-		for i, at := range p.next {
-			if at < pos {
-				at = p.find(b, i, pos)
-			}
-			first = min(first, at)
-		}
-		if first < p.seen {
-			return first
-		}
-		pos = p.seen
+	var holds syntax.EmptyOp
+	before, behind := false, false
+	if at == 0 {
+		holds |= syntax.EmptyBeginLine | syntax.EmptyBeginText
+	} else {
+		before = isWord(line[at-1])
 	}
-	return -1
+	if at == len(line) {
+		holds |= syntax.EmptyEndLine | syntax.EmptyEndText
+	} else {
+		behind = isWord(line[at])
+	}
+	if before != behind {
+		holds |= syntax.EmptyWordBoundary
+	} else {
+		holds |= syntax.EmptyNoWordBoundary
+	}
+	return e.cond&^holds == 0
 }
 
-// look starts a new window at pos.
-func (p *prefilter) look(b []byte, pos int) {
-	p.seen = min(len(b), pos+window)
-	for i := range p.next {
-		p.find(b, i, pos)
+// inWord reports whether a character is one of a word: wordless without the not.
+func inWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return isWord(byte(r))
 	}
-}
-
-// find looks for one literal from pos to the end of the window. One that reaches beyond the end is in the window too.
-func (p *prefilter) find(b []byte, i, pos int) int {
-	end := min(len(b), p.seen+p.size)
-	p.next[i] = p.seen
-	if at := p.finders[i].Index(b[pos:end]); at >= 0 {
-		p.next[i] = min(p.seen, pos+at)
-	}
-	return p.next[i]
+	return unicode.In(r, unicode.L, unicode.M, unicode.N)
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"sync"
+
+	"github.com/tongs-ai/tongs/search/literal"
 )
 
 // Options say how a pattern is meant.
@@ -28,8 +30,10 @@ type Matcher struct {
 	// group is the part of re that is the pattern: 1 where Word put something around it, else 0.
 	group int
 	need  requirement
-	nfa   *nfa // nil where the pattern is too large for an automaton
-	ascii bool
+	// literals are the literals to look for first; nil where there are none.
+	literals *literal.Set
+	nfa      *nfa // nil where the pattern is too large for an automaton
+	ascii    bool
 	// begin says that the pattern asks for the begin of the text, which only the first line has.
 	begin bool
 	pool  sync.Pool
@@ -59,6 +63,7 @@ func Compile(pattern string, opt Options) (*Matcher, error) {
 	if flags != "" {
 		expr = "(?" + flags + ":" + expr + ")"
 	}
+	inner := expr
 	if opt.Word {
 		edge := "(?:^|" + wordless + ")"
 		expr, m.group = "(?m:"+edge+"("+expr+")(?:$|"+wordless+"))", 1
@@ -70,15 +75,38 @@ func Compile(pattern string, opt Options) (*Matcher, error) {
 	if m.re, err = regexp.Compile(expr); err != nil {
 		return nil, syntaxError(pattern, err)
 	}
-	return m, m.analyse(tree)
-}
-
-// analyse finds out what every matching line holds, and makes the automaton.
-func (m *Matcher) analyse(tree *syntax.Regexp) error {
 	simple := tree.Simplify()
 	m.need = required(simple)
+	if opt.Word {
+		if err := m.words(inner); err != nil {
+			return nil, err
+		}
+	}
+	return m, m.analyse(simple)
+}
+
+// words looks whether a pattern that is to match words is a list of literals. inner is the pattern without what was put
+// around it.
+func (m *Matcher) words(inner string) error {
+	tree, err := syntax.Parse(inner, syntax.Perl)
+	if err != nil {
+		return syntaxError(m.pattern, err)
+	}
+	need := required(tree.Simplify())
+	if need.pure && len(need.clauses[0]) == 1 && need.left == (edge{}) && need.right == (edge{}) {
+		need.left.border, need.right.border = true, true
+		m.need = need
+	}
+	return nil
+}
+
+// analyse makes what finds the lines that may match.
+func (m *Matcher) analyse(simple *syntax.Regexp) error {
 	if m.opt.Multiline {
 		m.need.pure = false
+	} else {
+		m.need.inLine()
+		m.literals = m.need.set()
 	}
 	prog, err := syntax.Compile(simple)
 	if err != nil {

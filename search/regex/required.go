@@ -19,8 +19,19 @@ type Literal struct {
 type requirement struct {
 	// clauses are lists of literals; a match holds at least one of each.
 	clauses [][]Literal
-	// pure says that this is all: a line matches exactly if it holds one of the literals of the only clause.
-	pure bool
+	// pure says that this is all: a line matches exactly if it holds one of the literals of the only clause, with left
+	// before it and right behind it.
+	pure        bool
+	left, right edge
+	// never says that no line matches.
+	never bool
+}
+
+// edge is what must hold at a border of a literal: conditions of package syntax, or border, the border of a word in any
+// script.
+type edge struct {
+	cond   syntax.EmptyOp
+	border bool
 }
 
 const (
@@ -33,10 +44,41 @@ const (
 
 // required returns what every match of a simplified expression holds.
 func required(re *syntax.Regexp) requirement {
-	f := look(re)
-	r := requirement{clauses: f.all()}
-	r.pure = f.pure && f.exact != nil && len(r.clauses) == 1
+	core, left, right := strip(re)
+	f := look(core)
+	r := requirement{clauses: f.all(), left: edge{cond: left}, right: edge{cond: right}}
+	// Of several literals that begin at the same place only one is found, and its borders may not be the right ones.
+	r.pure = f.pure && f.exact != nil && len(r.clauses) == 1 && (len(f.exact) == 1 || left|right == 0)
 	return r
+}
+
+// strip takes the conditions off both ends of an expression.
+func strip(re *syntax.Regexp) (core *syntax.Regexp, left, right syntax.EmptyOp) {
+	for re.Op == syntax.OpCapture {
+		re = re.Sub[0]
+	}
+	if re.Op != syntax.OpConcat {
+		return re, 0, 0
+	}
+	parts := re.Sub
+	for len(parts) > 0 && conditions[parts[0].Op] != 0 {
+		left |= conditions[parts[0].Op]
+		parts = parts[1:]
+	}
+	for n := len(parts); n > 0 && conditions[parts[n-1].Op] != 0; n-- {
+		right |= conditions[parts[n-1].Op]
+		parts = parts[:n-1]
+	}
+	return &syntax.Regexp{Op: syntax.OpConcat, Sub: parts}, left, right
+}
+
+var conditions = map[syntax.Op]syntax.EmptyOp{
+	syntax.OpBeginLine:      syntax.EmptyBeginLine,
+	syntax.OpEndLine:        syntax.EmptyEndLine,
+	syntax.OpBeginText:      syntax.EmptyBeginText,
+	syntax.OpEndText:        syntax.EmptyEndText,
+	syntax.OpWordBoundary:   syntax.EmptyWordBoundary,
+	syntax.OpNoWordBoundary: syntax.EmptyNoWordBoundary,
 }
 
 // facts are what is known of the texts that a part of an expression matches.

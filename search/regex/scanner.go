@@ -12,7 +12,6 @@ type Scanner struct {
 	text []byte
 	// at is the begin of the first line that nobody looked at yet.
 	at  int
-	pre prefilter
 	dfa *dfa
 	// walk looks at many lines at once; found are the matching ones that were not returned yet.
 	walk  walker
@@ -43,9 +42,7 @@ func (m *Matcher) Scanner() *Scanner {
 		for _, clause := range m.need.clauses {
 			s.must = append(s.must, findersOf(clause))
 		}
-		return s
 	}
-	s.pre = newPrefilter(m.need.finders())
 	return s
 }
 
@@ -61,7 +58,6 @@ func (s *Scanner) Reset(text []byte) {
 	s.text, s.at = text, 0
 	s.found, s.taken = s.found[:0], 0
 	s.all, s.last = nil, false
-	s.pre.reset()
 }
 
 // Next returns the bounds of the next matching line, without its end. In a multiline search they are the bounds of all
@@ -75,9 +71,9 @@ func (s *Scanner) Next() (start, end int, ok bool) {
 			return start, end, true
 		}
 		switch {
-		case s.at >= len(s.text):
+		case s.at >= len(s.text) || s.m.need.never:
 			return 0, 0, false
-		case len(s.pre.finders) > 0 && s.unaided <= 0:
+		case s.m.literals != nil && s.unaided <= 0:
 			start, end, ok = s.byLiteral()
 		case s.slow:
 			start, end, ok = s.byLine()
@@ -104,42 +100,60 @@ func (s *Scanner) take() (start, end int, ok bool) {
 }
 
 const (
-	// Looking for literals pays if it skips more than minSkip bytes for each line that held one in vain. That is judged
-	// after every maxVain such lines; where it does not pay, the next unaidedSize bytes are looked at without.
+	// Looking for literals pays if it skips more than minSkip bytes for each line that held one in vain, or minNear where
+	// a look at the borders of a literal is enough to know. That is judged after every maxVain of them; where it does
+	// not pay, the next unaidedSize bytes are looked at without.
 	minSkip     = 192
+	minNear     = 24
 	maxVain     = 64
 	unaidedSize = 1 << 20
 )
 
 // byLiteral looks for literals, and at the lines that hold one.
 func (s *Scanner) byLiteral() (start, end int, ok bool) {
-	text := s.text
+	text, from := s.text, s.at
 	for s.at < len(text) {
-		i := s.pre.index(text, s.at)
-		if i < 0 {
-			s.skipped += len(text) - s.at
+		left, right, next := s.m.literals.Find(text, from)
+		if left < 0 {
+			s.skipped += len(text) - from
 			s.at = len(text)
 			break
 		}
-		start = s.at + bytes.LastIndexByte(text[s.at:i], '\n') + 1
-		next := lineAfter(text, i, len(text))
-		end = trimmed(text, start, withoutEnd(text, start, next))
-		s.skipped += start - s.at
-		s.at = next
-		if s.m.need.pure || s.matches(text[start:end]) {
-			return start, end, true
+		s.skipped += left - from
+		start = s.at + bytes.LastIndexByte(text[s.at:left], '\n') + 1
+		follow := lineAfter(text, left, len(text))
+		end = trimmed(text, start, withoutEnd(text, start, follow))
+		least := minSkip
+		if s.m.need.pure {
+			if s.m.need.fits(text[start:end], left-start, right-start) {
+				s.at = follow
+				return start, end, true
+			}
+			s.at, from, least = start, next, minNear // there may be another one in the same line
+		} else {
+			s.at, from = follow, follow
+			if s.matches(text[start:end]) {
+				return start, end, true
+			}
 		}
-		if s.vain++; s.vain < maxVain {
-			continue
-		}
-		pays := s.skipped >= maxVain*minSkip
-		s.vain, s.skipped = 0, 0
-		if !pays && !s.slow {
-			s.unaided = unaidedSize
+		if !s.pays(least) {
 			break
 		}
 	}
 	return 0, 0, false
+}
+
+// pays counts a literal that was found in vain, and reports whether to go on looking for them.
+func (s *Scanner) pays(least int) bool {
+	if s.vain++; s.vain < maxVain {
+		return true
+	}
+	pays := s.skipped >= maxVain*least || s.slow
+	s.vain, s.skipped = 0, 0
+	if !pays {
+		s.unaided = unaidedSize
+	}
+	return pays
 }
 
 // trimmed returns the end of a line without the carriage return of a \r\n. A line ends before its \n, or with the text.
