@@ -41,7 +41,7 @@ type attempt struct {
 
 // limits of the sandboxes that attempts run in.
 var attemptLimits = Limits{
-	Wall: 20 * time.Second, Memory: 256 << 20, PIDs: 64, Cores: 1, FileSize: 64 << 20, Disk: 40 << 20, Files: 3000, Tmp: 64 << 20,
+	Wall: 20 * time.Second, Memory: 160 << 20, PIDs: 64, Cores: 1, FileSize: 64 << 20, Disk: 40 << 20, Files: 500, Tmp: 64 << 20,
 	Output: 4 << 20, Descriptors: 256, CPU: 15 * time.Second,
 }
 
