@@ -8,8 +8,10 @@ import (
 )
 
 // programFiles are the files that make builders run something.
-var programFiles = []string{"Makefile", "makefile", "GNUmakefile", "package.json", "build.rs", "justfile", "Rakefile",
-	"Taskfile.yml"}
+var programFiles = []string{
+	"Makefile", "makefile", "GNUmakefile", "package.json", "build.rs", "justfile", "Rakefile",
+	"Taskfile.yml",
+}
 
 // lookupBuilder returns the handler of a program that runs what the workspace holds.
 func lookupBuilder(name string) handler {

@@ -320,8 +320,10 @@ func setBuiltin(a *analyser, c ctx, st *state, words []arg) {
 		case strings.HasSuffix(w.text, "o") && i+1 < len(words):
 			i++
 			name := words[i]
-			if !name.exact() || !slices.Contains([]string{"pipefail", "errexit", "nounset", "xtrace", "noclobber", "noglob",
-				"verbose", "errtrace", "functrace", "noexec"}, name.text) {
+			if !name.exact() || !slices.Contains([]string{
+				"pipefail", "errexit", "nounset", "xtrace", "noclobber", "noglob",
+				"verbose", "errtrace", "functrace", "noexec",
+			}, name.text) {
 				a.poison("set -o " + name.src + " changes how commands are read")
 			}
 			if strings.Trim(w.text[1:], "euxvfCnETo") != "" {
@@ -336,8 +338,10 @@ func setBuiltin(a *analyser, c ctx, st *state, words []arg) {
 func shoptBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	a.execute(words)
 	for _, w := range words[1:] {
-		if !w.exact() || !slices.Contains([]string{"-s", "-u", "-q", "-p", "nullglob", "globstar", "dotglob", "failglob",
-			"nocaseglob", "nocasematch", "extglob", "inherit_errexit", "expand_aliases"}, w.text) {
+		if !w.exact() || !slices.Contains([]string{
+			"-s", "-u", "-q", "-p", "nullglob", "globstar", "dotglob", "failglob",
+			"nocaseglob", "nocasematch", "extglob", "inherit_errexit", "expand_aliases",
+		}, w.text) {
 			a.poison("shopt " + w.src + " changes how commands are read")
 		}
 	}

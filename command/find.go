@@ -113,8 +113,10 @@ func (a *analyser) findExec(c ctx, st *state, words []arg, i int, starts []arg) 
 		// Which directory it runs in, and so what its words name, is only known then.
 		there := st.clone()
 		there.dirs = nil
-		a.execdir(c, there, replaced(command, "{}", arg{form: formOpaque, text: "./", src: "{}", many: found.many,
-			glob: true}))
+		a.execdir(c, there, replaced(command, "{}", arg{
+			form: formOpaque, text: "./", src: "{}", many: found.many,
+			glob: true,
+		}))
 		return end + 1
 	}
 	// Reading where find starts is an effect already, so that any one of them stands for all.

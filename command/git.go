@@ -106,33 +106,87 @@ func (a *analyser) gitConfig(c ctx, st *state, setting arg) {
 
 // gitDanger are options by which git runs a program, and those that write.
 var gitDanger = []struct{ sub, option, role string }{
-	{"", "--upload-pack", "run"}, {"", "--receive-pack", "run"}, {"", "--upload-archive", "run"},
+	{"", "--upload-pack", "run"},
+	{"", "--receive-pack", "run"},
+	{"", "--upload-archive", "run"},
 	{"push fetch pull archive clone ls-remote", "--exec", "run"},
-	{"fetch clone", "-u", "run"}, {"clone init", "--template", "run"}, {"clone", "-c", "run"}, {"clone submodule",
-		"--config", "run"},
-	{"grep", "-O", "run"}, {"grep", "--open-files-in-pager", "run"}, {"diff log show whatchanged range-diff",
-		"--ext-diff", "run"},
-	{"rebase", "-x", "run"}, {"rebase", "--exec", "run"}, {"rebase", "-i", "run"}, {"rebase", "--interactive", "run"},
-	{"rebase merge cherry-pick revert pull am", "--strategy", "run"}, {"rebase merge cherry-pick revert pull", "-s",
-		"run"},
-	{"commit tag", "--edit", ""}, {"am", "--show-current-patch", ""}, {"branch config", "--edit-description", "run"},
-	{"", "--output", "write"}, {"format-patch archive", "-o", "write"}, {"format-patch", "--output-directory", "write"},
-	{"archive", "--remote", "run"}, {"archive", "--add-file", "read"}, {"commit notes tag", "-F", "read"},
+	{"fetch clone", "-u", "run"},
+	{"clone init", "--template", "run"},
+	{"clone", "-c", "run"},
+	{
+		"clone submodule",
+		"--config", "run",
+	},
+	{"grep", "-O", "run"},
+	{"grep", "--open-files-in-pager", "run"},
+	{
+		"diff log show whatchanged range-diff",
+		"--ext-diff", "run",
+	},
+	{"rebase", "-x", "run"},
+	{"rebase", "--exec", "run"},
+	{"rebase", "-i", "run"},
+	{"rebase", "--interactive", "run"},
+	{"rebase merge cherry-pick revert pull am", "--strategy", "run"},
+	{
+		"rebase merge cherry-pick revert pull", "-s",
+		"run",
+	},
+	{"commit tag", "--edit", ""},
+	{"am", "--show-current-patch", ""},
+	{"branch config", "--edit-description", "run"},
+	{"", "--output", "write"},
+	{"format-patch archive", "-o", "write"},
+	{"format-patch", "--output-directory", "write"},
+	{"archive", "--remote", "run"},
+	{"archive", "--add-file", "read"},
+	{"commit notes tag", "-F", "read"},
 	{"commit notes tag", "--file", "read"},
-	{"commit", "-t", "read"}, {"commit", "--template", "read"}, {"branch", "-D", "delete"}, {"branch", "--delete",
-		"delete"},
-	{"branch", "-d", "delete"}, {"branch", "-f", "delete"}, {"branch", "--force", "delete"}, {"branch", "-M", "delete"},
+	{"commit", "-t", "read"},
+	{"commit", "--template", "read"},
+	{"branch", "-D", "delete"},
+	{
+		"branch", "--delete",
+		"delete",
+	},
+	{"branch", "-d", "delete"},
+	{"branch", "-f", "delete"},
+	{"branch", "--force", "delete"},
+	{"branch", "-M", "delete"},
 	{"tag", "-d", "delete"},
-	{"tag", "--delete", "delete"}, {"tag", "-f", "delete"}, {"commit", "--no-verify", ""}, {"blame", "--contents", "read"},
-	{"blame", "--ignore-revs-file", "read"}, {"ls-files", "--exclude-from", "read"}, {"ls-files", "-X", "read"}, {"",
-		"--pathspec-from-file", "read"},
-	{"cat-file", "--textconv", ""}, {"help", "-w", "run"}, {"help", "--web", "run"}, {"help", "-i", "run"}, {"grep", "-f",
-		"read"},
-	{"grep diff log", "--no-index", ""}, {"log diff show", "-O", "read"}, {"checkout switch", "-f", "delete"},
+	{"tag", "--delete", "delete"},
+	{"tag", "-f", "delete"},
+	{"commit", "--no-verify", ""},
+	{"blame", "--contents", "read"},
+	{"blame", "--ignore-revs-file", "read"},
+	{"ls-files", "--exclude-from", "read"},
+	{"ls-files", "-X", "read"},
+	{
+		"",
+		"--pathspec-from-file", "read",
+	},
+	{"cat-file", "--textconv", ""},
+	{"help", "-w", "run"},
+	{"help", "--web", "run"},
+	{"help", "-i", "run"},
+	{
+		"grep", "-f",
+		"read",
+	},
+	{"grep diff log", "--no-index", ""},
+	{"log diff show", "-O", "read"},
+	{"checkout switch", "-f", "delete"},
 	{"checkout switch", "--force", "delete"},
-	{"checkout switch", "--discard-changes", "delete"}, {"checkout switch", "-B", "delete"}, {"switch", "-C", "delete"},
-	{"gc", "--prune", "delete"}, {"stash", "--exec", "run"}, {"commit tag", "--gpg-sign", ""}, {"fetch pull", "--prune",
-		"delete"},
+	{"checkout switch", "--discard-changes", "delete"},
+	{"checkout switch", "-B", "delete"},
+	{"switch", "-C", "delete"},
+	{"gc", "--prune", "delete"},
+	{"stash", "--exec", "run"},
+	{"commit tag", "--gpg-sign", ""},
+	{
+		"fetch pull", "--prune",
+		"delete",
+	},
 }
 
 // gitArguments follows the options of a subcommand. Git takes any unique beginning of a long option.
@@ -289,8 +343,10 @@ func (a *analyser) gitRemote(c ctx, st *state, sub string, args []arg) {
 		}
 		a.poison("git submodule " + first + " runs what the submodules say")
 	}
-	e := tongs.Effect{Kind: tongs.EffectNetwork, Unknown: true, Sends: sub == "push" || sub == "lfs",
-		Why: "git " + sub + " talks to a remote"}
+	e := tongs.Effect{
+		Kind: tongs.EffectNetwork, Unknown: true, Sends: sub == "push" || sub == "lfs",
+		Why: "git " + sub + " talks to a remote",
+	}
 	for _, w := range args {
 		if strings.Contains(w.text, "::") {
 			a.poison("git " + sub + " runs the helper that " + w.src + " names")

@@ -44,9 +44,11 @@ func interpreterProgram(a *analyser, c ctx, st *state, words []arg) {
 	switch {
 	case g.has("m", "run", "s") && lastRole(g) == "last":
 		a.execute(words)
-		if m := lastOption(g).value(); !m.exact() || slices.Contains([]string{"timeit", "code", "pdb", "profile", "cProfile",
+		if m := lastOption(g).value(); !m.exact() || slices.Contains([]string{
+			"timeit", "code", "pdb", "profile", "cProfile",
 			"trace",
-			"runpy", "sqlite3", "idlelib"}, m.text) {
+			"runpy", "sqlite3", "idlelib",
+		}, m.text) {
 			a.poison("what " + name + " runs as " + m.src + " cannot be told")
 		}
 		a.note(name + " runs code that is installed or in the workspace.")
@@ -105,8 +107,10 @@ func (a *analyser) awkText(w arg) {
 		return
 	}
 	text := strings.ReplaceAll(w.text, "||", "")
-	for _, sign := range []string{"system", "|", "getline", "@", "ARGV", "ARGC", "extension", "load", "include",
-		"ENVIRON[\"PATH"} {
+	for _, sign := range []string{
+		"system", "|", "getline", "@", "ARGV", "ARGC", "extension", "load", "include",
+		"ENVIRON[\"PATH",
+	} {
 		if strings.Contains(text, sign) {
 			a.poison("the program for awk may run commands or read files by itself: it has " + sign)
 			return

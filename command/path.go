@@ -208,8 +208,10 @@ func (a *analyser) program(st *state, word arg) (name string, file *tongs.Path, 
 }
 
 // systemDirs are where programs are what their name says.
-var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin",
-	"/opt/homebrew/bin"}
+var systemDirs = []string{
+	"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin",
+	"/opt/homebrew/bin",
+}
 
 // baseName returns the name of a program given by a path.
 func baseName(program string) string { return program[strings.LastIndexAny(program, `/\`)+1:] }

@@ -329,7 +329,7 @@ func flockProgram(a *analyser, c ctx, st *state, words []arg) {
 		a.execute(words)
 		return
 	}
-	if file := g.rest[0]; !(file.number()) {
+	if file := g.rest[0]; !file.number() {
 		a.path(st, tongs.EffectWrite, file)
 	}
 	rest := g.rest[1:]

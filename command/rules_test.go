@@ -95,8 +95,10 @@ func (s *site) decide(src string, rules ...tongs.Rule) (policy.Verdict, []tongs.
 		return policy.Verdict{Decision: tongs.Blocked}, an.Effects, err
 	}
 	spec := shellSpec()
-	return policy.Decide(policy.Input{Spec: spec, Names: []string{"shell"}, Effects: effects,
-		Chain: [][]tongs.Rule{rules}}), effects, nil
+	return policy.Decide(policy.Input{
+		Spec: spec, Names: []string{"shell"}, Effects: effects,
+		Chain: [][]tongs.Rule{rules},
+	}), effects, nil
 }
 
 // table reads the commands of a file: one a line, # begins a comment, a line in quotes is a Go string.

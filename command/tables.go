@@ -48,8 +48,10 @@ var readers = map[string]reader{
 	"head":  {options: "n: c: lines: bytes: #"},
 	"tail":  {options: "n: c: lines: bytes: s: sleep-interval: pid: max-unchanged-stats: #"},
 	"wc":    {options: "files0-from:/counts"},
-	"ls": {options: "I: ignore: hide: w: width: T: tabsize: block-size: time-style: quoting-style: indicator-style:",
-		none: "."},
+	"ls": {
+		options: "I: ignore: hide: w: width: T: tabsize: block-size: time-style: quoting-style: indicator-style:",
+		none:    ".",
+	},
 	"dir": {none: "."}, "vdir": {none: "."},
 	"stat": {options: "c: format: printf:"},
 	"file": {options: `F: m:/read magic-file:/read f:/list files-from:/list P: e: C/writes compile/writes b brief i mime
@@ -77,21 +79,27 @@ var readers = map[string]reader{
 	"diff": {options: `U: C: W: x: X:/read I: F: L: S: D: # width: exclude: exclude-from:/read ignore-matching-lines:
  show-function-line: label: starting-file: ifdef: from-file:/read to-file:/read tabsize: horizon-lines:`},
 	"cmp":  {options: "i: n: ignore-initial: bytes:"},
-	"grep": {options: grepOptions, skip: 1, unless: "e regexp f file"}, "egrep": {options: grepOptions, skip: 1,
-		unless: "e regexp f file"},
+	"grep": {options: grepOptions, skip: 1, unless: "e regexp f file"}, "egrep": {
+		options: grepOptions, skip: 1,
+		unless: "e regexp f file",
+	},
 	"fgrep": {options: grepOptions, skip: 1, unless: "e regexp f file"},
 	"rg":    {options: rgOptions, skip: 1, unless: "e regexp f file files type-list", none: ".", strict: true},
 	"sort":  {options: sortOptions, strict: true},
-	"shuf": {options: "e i: n: o:/write r z input-range: head-count: output:/write random-source:/read repeat echo",
-		strict: true},
+	"shuf": {
+		options: "e i: n: o:/write r z input-range: head-count: output:/write random-source:/read repeat echo",
+		strict:  true,
+	},
 	"iconv":  {options: "f: t: o:/write output:/write from-code: to-code: c s l list verbose", strict: true},
 	"base64": {options: "w: wrap:"}, "base32": {options: "w: wrap:"},
 	"od":      {options: "A: j: N: t: w? S: address-radix: skip-bytes: read-bytes: format:"},
 	"hexdump": {options: "n: s: e: f:/read"},
 	"strings": {options: "n: t: e: T: s: U: bytes: radix: encoding: target: #"},
 	"nm":      {}, "readelf": {options: "x: p: R:"}, "size": {},
-	"jq": {options: `f:/read from-file:/read L:/read indent: arg:: argjson:: slurpfile::/read rawfile::/read`, skip: 1,
-		unless: "f from-file"},
+	"jq": {
+		options: `f:/read from-file:/read L:/read indent: arg:: argjson:: slurpfile::/read rawfile::/read`, skip: 1,
+		unless: "f from-file",
+	},
 	"less": {options: lessOptions, strict: true}, "more": {options: "d l e f p c s u n: #", strict: true},
 	"bat": {options: batOptions, strict: true}, "batcat": {options: batOptions, strict: true},
 	"basename": {names: true, options: "s: suffix:"}, "dirname": {names: true}, "realpath": {names: true},
@@ -105,8 +113,10 @@ var readers = map[string]reader{
 	"printf": {names: true}, "pwd": {names: true}, "test": {names: true}, "[": {names: true}, "numfmt": {names: true},
 	"date": {names: true, options: `d: date: f:/list file:/list r:/read reference:/read s:/run set:/run I? iso-8601? R u
  utc universal rfc-email rfc-3339: debug help version j v:`, strict: true},
-	"hostname": {names: true, options: "f i I s d A fqdn short long ip-address all-ip-addresses F:/run b/run file:/run",
-		strict: true},
+	"hostname": {
+		names: true, options: "f i I s d A fqdn short long ip-address all-ip-addresses F:/run b/run file:/run",
+		strict: true,
+	},
 }
 
 // wrapper describes a program that runs the command given to it.
@@ -140,8 +150,10 @@ var wrappers = map[string]wrapper{
  login/run shell/run edit/run reset-timestamp remove-timestamp validate/stop list/stop`, assigns: true, self: true},
 	"doas":   {options: "n s/run L/stop C:/run u: a:", self: true},
 	"pkexec": {options: "user: disable-internal-agent keep-cwd", self: true},
-	"runuser": {options: "u: g: G: user: group: c:/script command:/script l/run login/run s:/run shell:/run m p",
-		self: true},
+	"runuser": {
+		options: "u: g: G: user: group: c:/script command:/script l/run login/run s:/run shell:/run m p",
+		self:    true,
+	},
 	"su":     {options: "c:/script command:/script l login m p s:/run shell:/run g: G: P f", skip: 1, self: true},
 	"chroot": {options: "userspec: groups: skip-chdir", skip: 1, self: true},
 	"unshare": {options: `m? u? i? n? p? U? C? T? f r c mount? uts? ipc? net? pid? user? cgroup? time? fork map-root-user
@@ -152,9 +164,11 @@ var wrappers = map[string]wrapper{
 	"strace": {options: `a: b: e: I: o:/write O: P: s: S: u: X: U: c C d D f F h i k n N q r t T v V w x y Y z Z E:/env
  p:/stop follow-forks output:/write trace: summary`, self: true},
 	"ltrace": {options: "a: A: e: F:/run l: n: o:/write s: u: x: b c C f i L r S t T V p:/stop D:", self: true},
-	"watch": {options: `n: interval: d? differences? t c e g b x p w no-title color errexit chgexit beep exec precise
+	"watch": {
+		options: `n: interval: d? differences? t c e g b x p w no-title color errexit chgexit beep exec precise
  no-wrap`,
-		shell: true, exec: "x exec"},
+		shell: true, exec: "x exec",
+	},
 	"systemd-run": {options: `user scope wait pipe pty t P q quiet G collect unit: p:/run property:/run E:/env
  setenv:/env`, self: true},
 	"setpriv": {options: `reuid: regid: clear-groups keep-groups init-groups groups: no-new-privs inh-caps:
@@ -162,8 +176,10 @@ var wrappers = map[string]wrapper{
 	"prlimit": {options: `c? d? e? f? i? l? m? n? q? r? s? t? u? v? x? y? p:/stop pid:/stop core? data? nofile?
  nproc? as? cpu? fsize?`, self: false},
 	"cpulimit":         {options: "l: p:/stop P: e:/stop i z b q f m v limit:"},
-	"dbus-run-session": {}, "xvfb-run": {self: true,
-		options: "a auto-servernum e:/write error-file:/write n: s: server-args: l w:"},
+	"dbus-run-session": {}, "xvfb-run": {
+		self:    true,
+		options: "a auto-servernum e:/write error-file:/write n: s: server-args: l w:",
+	},
 	"caffeinate": {options: "d i m s u t: w:"},
 }
 

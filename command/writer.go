@@ -20,26 +20,38 @@ type writer struct {
 
 var writers = map[string]writer{
 	"tee": {options: "a i p append ignore-interrupts output-error?", kind: tongs.EffectWrite},
-	"touch": {options: "a c m f h r:/read reference:/read d: date: t: time: no-create no-dereference",
-		kind: tongs.EffectWrite},
+	"touch": {
+		options: "a c m f h r:/read reference:/read d: date: t: time: no-create no-dereference",
+		kind:    tongs.EffectWrite,
+	},
 	"mkdir":  {options: "p v m: mode: parents verbose Z", kind: tongs.EffectWrite},
 	"mkfifo": {options: "m: mode:", kind: tongs.EffectWrite},
 	"rmdir":  {options: "v p/deletes parents/deletes verbose ignore-fail-on-non-empty", kind: tongs.EffectDelete},
-	"rm": {options: "r R f i I d v recursive force interactive? dir verbose one-file-system no-preserve-root preserve-root?",
-		kind: tongs.EffectDelete},
+	"rm": {
+		options: "r R f i I d v recursive force interactive? dir verbose one-file-system no-preserve-root preserve-root?",
+		kind:    tongs.EffectDelete,
+	},
 	"unlink": {kind: tongs.EffectDelete},
-	"chmod": {options: "c f v R recursive changes silent quiet verbose reference:/read", kind: tongs.EffectWrite, skip: 1,
+	"chmod": {
+		options: "c f v R recursive changes silent quiet verbose reference:/read", kind: tongs.EffectWrite, skip: 1,
 		unless: "reference",
-		deep:   "R recursive"},
-	"chown": {options: `c f v h R H L P recursive changes silent quiet verbose no-dereference dereference from:
+		deep:   "R recursive",
+	},
+	"chown": {
+		options: `c f v h R H L P recursive changes silent quiet verbose no-dereference dereference from:
  reference:/read`,
-		kind: tongs.EffectWrite, skip: 1, unless: "reference", deep: "R recursive"},
-	"chgrp": {options: "c f v h R H L P recursive changes silent quiet verbose no-dereference dereference reference:/read",
-		kind: tongs.EffectWrite, skip: 1, unless: "reference", deep: "R recursive"},
+		kind: tongs.EffectWrite, skip: 1, unless: "reference", deep: "R recursive",
+	},
+	"chgrp": {
+		options: "c f v h R H L P recursive changes silent quiet verbose no-dereference dereference reference:/read",
+		kind:    tongs.EffectWrite, skip: 1, unless: "reference", deep: "R recursive",
+	},
 	"truncate": {options: "s: c o r:/read size: reference:/read no-create io-blocks", kind: tongs.EffectWrite},
-	"shred": {options: `f n: s: u/deletes v x z force iterations: size: remove?/deletes random-source:/read exact zero
+	"shred": {
+		options: `f n: s: u/deletes v x z force iterations: size: remove?/deletes random-source:/read exact zero
  verbose`,
-		kind: tongs.EffectWrite},
+		kind: tongs.EffectWrite,
+	},
 }
 
 func lookupWriter(name string) handler {

@@ -30,9 +30,6 @@ const Home = "/tmp/home"
 // system are the directories that hold programs and libraries, on any distribution.
 var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store"}
 
-// systemDarwin are the same on macOS, besides those that every program there needs.
-var systemDarwin = []string{"/bin", "/sbin", "/usr", "/opt", "/Library/Developer", "/Applications/Xcode.app", "/private/etc/ssl"}
-
 // etc are the names below /etc that programs need and that tell no secret.
 var etc = []string{
 	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld-musl-*.path", "alternatives", "ssl/certs", "ssl/openssl.cnf", "ssl/cert.pem", "pki/tls/certs", "pki/ca-trust/extracted",

@@ -99,8 +99,10 @@ func TestNothingIsLeft(t *testing.T) {
 		must(t, r.Close())
 	}
 	after := look(t, scratch)
+	// Those that somebody else's dead keeper left before are not ours.
+	after.groups = slices.DeleteFunc(after.groups, func(g string) bool { return slices.Contains(before.groups, g) })
 	if after.descriptors != before.descriptors || after.children != before.children || after.mounts != before.mounts ||
-		!slices.Equal(after.groups, before.groups) || len(after.scratch) > 0 {
+		len(after.groups) > 0 || len(after.scratch) > 0 {
 		t.Errorf("before: %+v\nafter: %+v", before, after)
 	}
 }

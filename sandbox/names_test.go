@@ -71,8 +71,16 @@ func TestMatchingNames(t *testing.T) {
 		pattern, name string
 		match         bool
 	}{
-		{".env", ".env", true}, {".env", ".envx", false}, {"*.env", "x.env", true}, {"*.env", ".env", true}, {".env.*", ".env.local", true},
-		{".env.*", ".env", false}, {"a*b", "ab", true}, {"a*b", "a", false}, {"lefthook.y*ml", "lefthook.yaml", true}, {"lefthook.y*ml", "lefthook.yml", true},
+		{".env", ".env", true},
+		{".env", ".envx", false},
+		{"*.env", "x.env", true},
+		{"*.env", ".env", true},
+		{".env.*", ".env.local", true},
+		{".env.*", ".env", false},
+		{"a*b", "ab", true},
+		{"a*b", "a", false},
+		{"lefthook.y*ml", "lefthook.yaml", true},
+		{"lefthook.y*ml", "lefthook.yml", true},
 	} {
 		if got := matchName(c.pattern, c.name); got != c.match {
 			t.Errorf("%s matches %s: %v", c.pattern, c.name, got)

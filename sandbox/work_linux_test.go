@@ -36,10 +36,14 @@ func TestRealWork(t *testing.T) {
 				"test('serves', async () => { const s = http.createServer((q, r) => r.end('hi')).listen(0); await new Promise(r => s.once('listening', r)); " +
 				"const r = await fetch('http://127.0.0.1:' + s.address().port); assert.strictEqual(await r.text(), 'hi'); s.close(); s.closeAllConnections(); });\n",
 		}, "npm test && npm run build && cat out.txt", "built", false},
-		"python": {map[string]string{"test_small.py": "import unittest, multiprocessing\n\ndef f(n):\n    return n * n\n\nclass T(unittest.TestCase):\n    def test(self):\n        with multiprocessing.Pool(2) as p:\n            self.assertEqual(p.map(f, [1, 2, 3]), [1, 4, 9])\n\nif __name__ == '__main__':\n    unittest.main()\n"},
-			"python3 -m venv --without-pip env && . env/bin/activate && python -c 'import sys; print(sys.prefix)' && python -m unittest -q", "/env", false},
-		"gcc": {map[string]string{"main.c": "#include <stdio.h>\n#include <pthread.h>\nstatic void *f(void *p) { return p; }\nint main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); puts(\"compiled\"); return 0; }\n"},
-			"gcc -O2 -g -Wall -pthread -o main main.c && ./main", "compiled", false},
+		"python": {
+			map[string]string{"test_small.py": "import unittest, multiprocessing\n\ndef f(n):\n    return n * n\n\nclass T(unittest.TestCase):\n    def test(self):\n        with multiprocessing.Pool(2) as p:\n            self.assertEqual(p.map(f, [1, 2, 3]), [1, 4, 9])\n\nif __name__ == '__main__':\n    unittest.main()\n"},
+			"python3 -m venv --without-pip env && . env/bin/activate && python -c 'import sys; print(sys.prefix)' && python -m unittest -q", "/env", false,
+		},
+		"gcc": {
+			map[string]string{"main.c": "#include <stdio.h>\n#include <pthread.h>\nstatic void *f(void *p) { return p; }\nint main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); puts(\"compiled\"); return 0; }\n"},
+			"gcc -O2 -g -Wall -pthread -o main main.c && ./main", "compiled", false,
+		},
 		"make": {map[string]string{
 			"Makefile": "OBJ := $(patsubst %.c,%.o,$(wildcard *.c))\nall: $(OBJ)\n\tgcc -o all $(OBJ) && ./all\n%.o: %.c\n\tgcc -c -o $@ $<\n",
 			"a.c":      "int b(void), c(void), d(void);\n#include <stdio.h>\nint main(void) { printf(\"sum %d\\n\", b() + c() + d()); return 0; }\n", "b.c": "int b(void) { return 1; }\n", "c.c": "int c(void) { return 2; }\n", "d.c": "int d(void) { return 3; }\n",
@@ -81,7 +85,8 @@ func TestAWorktree(t *testing.T) {
 	base := place(t)
 	repo, tree := filepath.Join(base, "repo"), filepath.Join(base, "tree")
 	for _, args := range [][]string{
-		{"init", "-q", repo}, {"-C", repo, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "first"},
+		{"init", "-q", repo},
+		{"-C", repo, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "first"},
 		{"-C", repo, "worktree", "add", "-q", tree, "-b", "side"},
 	} {
 		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {

@@ -170,8 +170,12 @@ func TestGrantIsForTheProgramShown(t *testing.T) {
 		more args
 		want int
 	}{
-		{"print(1)", nil, 1}, {"print(1)", nil, 0}, {"print(2)", nil, 1}, {"print(1)", args{"env": map[string]string{"A": "b"}}, 1},
-		{"print(1)", args{"network": true}, 1}, {"print(1)", nil, 0},
+		{"print(1)", nil, 1},
+		{"print(1)", nil, 0},
+		{"print(2)", nil, 1},
+		{"print(1)", args{"env": map[string]string{"A": "b"}}, 1},
+		{"print(1)", args{"network": true}, 1},
+		{"print(1)", nil, 0},
 	} {
 		b.ok("python", tc.code, tc.more)
 		b.equal(fmt.Sprintf("questions of call %d", i), b.questions(), tc.want)

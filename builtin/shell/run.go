@@ -3,7 +3,6 @@ package shell
 import (
 	"context"
 	"errors"
-	"io"
 	"path"
 	"strings"
 	"time"
@@ -312,7 +311,7 @@ func (s *Set) startJob(ctx context.Context, env *tongs.Env, in Input, cmd *tongs
 	j.wait(settled)
 	got := j.read(0)
 	stdout := env.Output("stdout")
-	if _, err := io.WriteString(stdout, string(got.data)); err != nil {
+	if _, err := stdout.Write(got.data); err != nil {
 		return Output{}, err
 	}
 	out := Output{

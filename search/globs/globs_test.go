@@ -181,10 +181,24 @@ type part struct{ glob, re string }
 // generate makes a pattern of elements. With plain it has only what doublestar, too, is right about.
 func generate(g *rand.Rand, plain bool) (pattern, re string) {
 	parts := []part{
-		{"a", "a"}, {"b", "b"}, {"c", "c"}, {"é", "é"}, {"?", "[^/]"}, {"[ab]", "[ab]"}, {"{a,b}", "(?:a|b)"}, {"{ab,ba}", "(?:ab|ba)"},
-		{"*", "[^/]*"}, {"{a,b/c}", "(?:a|b/c)"},
-		{"[^a]", "[^a/]"}, {"[!b-c]", "[^b-c/]"}, {"{,a}", "(?:|a)"}, {"{*,b}", "(?:[^/]*|b)"}, {`\a`, "a"}, {"b**", "b[^/]*"},
-		{"[[:alpha:]]", `\p{L}`}, {"{a,{b,c}a}", "(?:a|(?:b|c)a)"},
+		{"a", "a"},
+		{"b", "b"},
+		{"c", "c"},
+		{"é", "é"},
+		{"?", "[^/]"},
+		{"[ab]", "[ab]"},
+		{"{a,b}", "(?:a|b)"},
+		{"{ab,ba}", "(?:ab|ba)"},
+		{"*", "[^/]*"},
+		{"{a,b/c}", "(?:a|b/c)"},
+		{"[^a]", "[^a/]"},
+		{"[!b-c]", "[^b-c/]"},
+		{"{,a}", "(?:|a)"},
+		{"{*,b}", "(?:[^/]*|b)"},
+		{`\a`, "a"},
+		{"b**", "b[^/]*"},
+		{"[[:alpha:]]", `\p{L}`},
+		{"{a,{b,c}a}", "(?:a|(?:b|c)a)"},
 	}
 	if plain {
 		parts = parts[:10]

@@ -17,9 +17,7 @@ type spawner struct {
 	kids  map[int]bool
 	order chan kindOf
 	ready chan spawned
-	spare *spawned // what ready delivered and nobody has taken
-	due   bool     // one is being made
-	want  kindOf
+	due   bool // one is being made
 	ended chan struct{}
 }
 
