@@ -125,7 +125,7 @@ func TestConfigurationOfGit(t *testing.T) {
 		rd := &ignore.Reader{User: user}
 		rules := (*ignore.Rules)(nil).Enter(0, ignore.Files{}, rd.Repository(top))
 		for _, name := range []string{"by-default", "by-setting", "by-repository", "BY-DEFAULT"} {
-			want := strings.ToLower(name) == strings.ToLower(c.ignored)
+			want := strings.EqualFold(name, c.ignored)
 			if !strings.Contains(c.global+c.local, "ignorecase") || c.ignored == "by-default" {
 				want = name == c.ignored
 			}
