@@ -1,0 +1,231 @@
+package grep
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/tongs-ai/tongs/internal/text"
+	"github.com/tongs-ai/tongs/search/regex"
+	"github.com/tongs-ai/tongs/search/walk"
+)
+
+const (
+	// blockSize is how much of a file is read at a time, keepSize how large a buffer may stay.
+	// The first read is shorter, since most files are, and most large ones are binary.
+	blockSize = 256 << 10
+	firstSize = 64 << 10
+	keepSize  = 1 << 20
+	// maxLine is how long a line is looked at as a whole.
+	maxLine = 4 << 20
+	// maxWhole is how large a file may be for a multiline search.
+	maxWhole = 16 << 20
+	// headSize is how much of a file tells whether it is text.
+	headSize = 8 << 10
+)
+
+// errTooLarge is why a multiline search passes over a file.
+var errTooLarge = errors.New("larger than 16 MiB, which a multiline search reads as a whole")
+
+// worker searches files, one after the other.
+type worker struct {
+	s    *search
+	slot *slot
+	scan *regex.Scanner
+	// dir is the directory that is open as folder.
+	dir    *walk.Dir
+	folder walk.Folder
+	opened bool
+	// found and searched are what it came to, where there are no units.
+	found    []File
+	searched int
+}
+
+func newWorker(s *search, slot *slot) *worker {
+	return &worker{s: s, slot: slot, scan: s.q.Matcher.Scanner()}
+}
+
+func (w *worker) close() {
+	if w.opened {
+		w.folder.Close()
+	}
+	w.scan.Release()
+	if w.slot != nil {
+		w.s.engine.release(w.slot)
+	}
+}
+
+// yield lets others have the slot for a while, if somebody waits for one.
+func (w *worker) yield(ctx context.Context) (err error) {
+	e := w.s.engine
+	if e.waiting.Load() == 0 {
+		return nil
+	}
+	e.release(w.slot)
+	w.slot, err = e.acquire(ctx)
+	return err
+}
+
+// visit searches a file that a walk came to. It has a slot for no longer than that, since a walk may let its workers wait
+// for each other. The error is that of ctx.
+func (w *worker) visit(ctx context.Context, e *walk.Entry) (err error) {
+	if w.slot, err = w.s.engine.acquire(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		w.s.engine.release(w.slot)
+		w.slot = nil
+	}()
+	w.searched++
+	h, err := e.Open()
+	if err != nil {
+		w.s.skip(e.Rel, err)
+		return nil
+	}
+	f, ok, err := w.handle(ctx, h, e.Rel)
+	if err != nil {
+		w.s.skip(e.Rel, err)
+	}
+	if ok {
+		f.Path = strings.Clone(f.Path)
+		w.found = append(w.found, f)
+	}
+	return context.Cause(ctx)
+}
+
+// unit searches the files of a unit.
+func (w *worker) unit(ctx context.Context, tree *walk.Tree, at int64) {
+	u := w.s.units[at]
+	if err := w.enter(tree, u.dir); err != nil {
+		w.s.skip(u.dir.Rel(), err)
+		w.s.put(at, nil, 0, 0)
+		return
+	}
+	var found []File
+	searched, matches := 0, 0
+	for _, rel := range u.files {
+		if ctx.Err() != nil || at > w.s.horizon.Load() {
+			return
+		}
+		searched++
+		f, ok, err := w.open(ctx, rel)
+		if err != nil {
+			w.s.skip(rel, err)
+		}
+		if ok {
+			found = append(found, f)
+			if matches += f.Count; matches >= w.s.q.need() && w.s.q.need() > 0 {
+				break
+			}
+		}
+	}
+	w.s.put(at, found, searched, matches)
+}
+
+func (w *worker) enter(tree *walk.Tree, dir *walk.Dir) (err error) {
+	if w.opened && w.dir == dir {
+		return nil
+	}
+	if w.opened {
+		w.folder.Close()
+	}
+	w.folder, err = tree.Folder(dir)
+	w.dir, w.opened = dir, err == nil
+	return err
+}
+
+// open searches the file at rel, which is in the open folder, and reports whether it has a match.
+func (w *worker) open(ctx context.Context, rel string) (f File, ok bool, err error) {
+	h, err := w.folder.Open(path.Base(rel))
+	if err != nil {
+		return f, false, err
+	}
+	return w.handle(ctx, h, rel)
+}
+
+// handle searches an open file and closes it.
+func (w *worker) handle(ctx context.Context, h walk.Handle, rel string) (f File, ok bool, err error) {
+	defer h.Close()
+	f, ok, err = w.file(ctx, h)
+	f.Path = rel
+	if ok && w.s.q.Mode == Files {
+		if info, err := h.Stat(); err == nil {
+			f.Modified = info.ModTime()
+		}
+	}
+	return f, ok, err
+}
+
+// file searches an open file.
+func (w *worker) file(ctx context.Context, src io.Reader) (f File, ok bool, err error) {
+	if w.slot.buf == nil {
+		w.slot.buf = make([]byte, blockSize)
+	}
+	n, err := fill(src, w.slot.buf[:firstSize])
+	if err != nil || n == 0 {
+		return f, false, err
+	}
+	more := n == firstSize
+	if h, ok := src.(walk.Handle); more && ok {
+		// What does not end here may never end: it is searched only if it is what it was when it was listed.
+		if info, err := h.Stat(); err != nil || info.Type != walk.File {
+			return f, false, err
+		}
+	}
+	b := blocks{w: w, src: src, n: n, more: more}
+	format, ok := formatOf(w.slot.buf[:n])
+	switch {
+	case !ok:
+	case format.Encoding == text.Binary:
+		if !w.s.q.Binary {
+			w.countBinary()
+			return f, false, nil
+		}
+		b.binary = true
+	default:
+		b.decode(format)
+	}
+	c := &content{q: &w.s.q, scan: w.scan, binary: b.binary}
+	if w.s.q.Matcher.Multiline() {
+		err = b.whole(ctx, c)
+	} else {
+		err = b.each(ctx, c)
+	}
+	if c.pieces > 0 || c.notText {
+		w.count(c)
+	}
+	f, ok = c.file()
+	return f, ok, err
+}
+
+func (w *worker) countBinary() {
+	w.s.mu.Lock()
+	w.s.res.Binary++
+	w.s.mu.Unlock()
+}
+
+func (w *worker) count(c *content) {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	w.s.res.Pieces += c.pieces
+	if c.notText {
+		w.s.res.Binary++
+	}
+}
+
+// fill reads until the buffer is full or the file ends.
+func fill(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) {
+		m, err := r.Read(buf[n:])
+		n += m
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
