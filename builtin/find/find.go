@@ -1,4 +1,4 @@
-// Package find holds the tools that look for files: glob. They walk the directories that a call may read through
+// Package find holds the tools that look for files and in them: glob and grep. They walk the directories that a call may read through
 // tongs.Trees, which leaves out secrets, other roots and whatever a rule names.
 package find
 
@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/search/grep"
 	"github.com/tongs-ai/tongs/search/ignore"
 )
 
@@ -15,6 +16,9 @@ import (
 type Options struct {
 	// GlobPaths is how many paths glob returns by default: 100. GlobMax is the most: 500.
 	GlobPaths, GlobMax int
+	// GrepMatches is how many matches grep returns by default: 100. GrepMax is the most: 1000. GrepChars is how many
+	// characters of a line it shows: 300.
+	GrepMatches, GrepMax, GrepChars int
 	// User is whose git configuration says what is ignored; nil means ignore.CurrentUser.
 	User *ignore.User
 }
@@ -24,13 +28,12 @@ const Toolset = "filesystem"
 
 // Tools returns the tools. They share what they know of ignore files.
 func Tools(opt Options) ([]tongs.Tool, error) {
-	t := &tools{opt: opt}
-	if t.opt.GlobPaths <= 0 {
-		t.opt.GlobPaths = 100
-	}
-	if t.opt.GlobMax <= 0 {
-		t.opt.GlobMax = 500
-	}
+	t := &tools{opt: opt, grepper: grep.New(0)}
+	set(&t.opt.GlobPaths, 100)
+	set(&t.opt.GlobMax, 500)
+	set(&t.opt.GrepMatches, 100)
+	set(&t.opt.GrepMax, 1000)
+	set(&t.opt.GrepChars, 300)
 	user := ignore.CurrentUser()
 	if opt.User != nil {
 		user = *opt.User
@@ -40,13 +43,24 @@ func Tools(opt Options) ([]tongs.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []tongs.Tool{glob}, nil
+	grep, err := t.grepTool()
+	if err != nil {
+		return nil, err
+	}
+	return []tongs.Tool{glob, grep}, nil
+}
+
+func set(v *int, def int) {
+	if *v <= 0 {
+		*v = def
+	}
 }
 
 // tools is what the tools share.
 type tools struct {
-	opt    Options
-	ignore *ignore.Reader
+	opt     Options
+	ignore  *ignore.Reader
+	grepper *grep.Engine
 }
 
 // tree opens a directory for a search.

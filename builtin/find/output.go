@@ -115,14 +115,17 @@ func (s *globbing) output() GlobOutput {
 	return out
 }
 
-// leftOut says how much is not for this call: "2 files, 1 directory".
-func (s *globbing) leftOut() string {
+// leftOut says how much is not for this call.
+func (s *globbing) leftOut() string { return leftOut(s.withheld.Load(), s.closed.Load()) }
+
+// leftOut counts files and directories: "2 files, 1 directory".
+func leftOut(files, directories int64) string {
 	var parts []string
-	if n := int(s.withheld.Load()); n > 0 {
-		parts = append(parts, count(n, "file", "files"))
+	if files > 0 {
+		parts = append(parts, count(int(files), "file", "files"))
 	}
-	if n := int(s.closed.Load()); n > 0 {
-		parts = append(parts, count(n, "directory", "directories"))
+	if directories > 0 {
+		parts = append(parts, count(int(directories), "directory", "directories"))
 	}
 	return strings.Join(parts, ", ")
 }

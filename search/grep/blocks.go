@@ -110,7 +110,7 @@ func (b *blocks) whole(ctx context.Context, c *content) error {
 			break
 		}
 		if b.n >= maxWhole {
-			return errTooLarge
+			return ErrTooLarge
 		}
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)

@@ -308,7 +308,7 @@ func TestMultiline(t *testing.T) {
 	if got := show(res); got != "a:1:func f(\n\tx int,\n) {\na-4-}\n" {
 		t.Errorf("found %q", got)
 	}
-	if res.SkippedCount != 1 || !errors.Is(res.Skipped[0].Err, errTooLarge) {
+	if res.SkippedCount != 1 || !errors.Is(res.Skipped[0].Err, ErrTooLarge) {
 		t.Errorf("skipped %v", res.Skipped)
 	}
 }

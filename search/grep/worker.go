@@ -26,8 +26,8 @@ const (
 	headSize = 8 << 10
 )
 
-// errTooLarge is why a multiline search passes over a file.
-var errTooLarge = errors.New("larger than 16 MiB, which a multiline search reads as a whole")
+// ErrTooLarge is why a multiline search passes over a file.
+var ErrTooLarge = errors.New("larger than 16 MiB, which a multiline search reads as a whole")
 
 // worker searches files, one after the other.
 type worker struct {
