@@ -1,0 +1,73 @@
+// Command search measures Tongs' search beside ripgrep and fd, on a tree of real files, and prints one table.
+//
+//	go run ./bench/search                      # builds a tree of Go's source and the module cache, then measures
+//	go run ./bench/search -tree DIR -rounds 15
+//	go run ./bench/search -rg ~/node_modules/@vscode/ripgrep/bin/rg
+//
+// Each round runs every program once, in random order, so that what disturbs the machine disturbs all of them. A ratio
+// is the median over the rounds of the time that Tongs took over the time that ripgrep took in the same round: below 1 Tongs
+// is faster. What is timed of Tongs is a process that starts, searches and prints every line, as ripgrep's is.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+type options struct {
+	tree, rg, fd string
+	rounds       int
+	only         string
+	limit        int
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == ownName {
+		if err := own(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	var opt options
+	flag.StringVar(&opt.tree, "tree", "", "the tree to search (default: built from Go's source and the module cache)")
+	flag.StringVar(&opt.rg, "rg", "rg", "the ripgrep to compare with")
+	flag.StringVar(&opt.fd, "fd", "", "the fd to compare listings with (default: fdfind or fd)")
+	flag.IntVar(&opt.rounds, "rounds", 9, "how often each query is run")
+	flag.StringVar(&opt.only, "only", "", "the name of the only query to run")
+	flag.Parse()
+	if err := run(opt); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(opt options) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if opt.rg, err = exec.LookPath(opt.rg); err != nil {
+		return fmt.Errorf("ripgrep is missing (install the package ripgrep, or name another with -rg): %w", err)
+	}
+	if opt.fd == "" {
+		for _, name := range []string{"fdfind", "fd"} {
+			if found, err := exec.LookPath(name); err == nil {
+				opt.fd = found
+			}
+		}
+	}
+	if opt.tree == "" {
+		if opt.tree, err = buildTree(filepath.Join(os.TempDir(), "tongs-search-tree")); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(opt.tree); err != nil {
+		return errors.Join(errors.New("the tree cannot be searched"), err)
+	}
+	return measure(self, opt)
+}
