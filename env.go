@@ -212,3 +212,9 @@ type Grant interface {
 	// Sent records that data left or something changed directly, so that a re-run of the tool is a new question.
 	Sent(what string)
 }
+
+// Connected may be implemented by a Grant that keeps the connections made under it in the row of the call. Where tells
+// target and address, and what became of it.
+type Connected interface {
+	Connected(where string)
+}

@@ -88,6 +88,8 @@ type Closing struct {
 	// Output is how many bytes the call produced, Shown how many of them the model was given.
 	Output int64 `json:"output"`
 	Shown  int64 `json:"shown"`
+	// Connections are those that the call made to the network, and those that were refused.
+	Connections []string `json:"connections,omitempty"`
 }
 
 // Log writes rows. Implementations are safe for concurrent use, and durable ones across processes. They take secrets

@@ -60,6 +60,9 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 		scratch = dir
 	}
 	policy := c.policy(cmd, effects, scratch)
+	if err := c.ruled(&policy, c.grant); err != nil {
+		return nil, err
+	}
 	p := &process{commands: c, cmd: cmd, scratch: scratch, background: background, denied: map[string]bool{}}
 	policy.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: p.serve(hosts(effects))}
 	run := &sandbox.Cmd{Argv: cmd.Argv, Policy: policy, Stdin: cmd.Stdin, StdinPipe: background, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
@@ -112,7 +115,9 @@ type process struct {
 
 // serve answers the program's connections: those to decided hosts, and no others.
 func (p *process) serve(allowed map[string]bool) func(context.Context, net.Listener) error {
-	proxy := &netguard.Proxy{Guard: p.opt.Guard, Decide: func(_ context.Context, t netguard.Target) netguard.Decision {
+	guard := *p.opt.Guard
+	guard.Log = p.logged(guard.Log)
+	proxy := &netguard.Proxy{Guard: &guard, Decide: func(_ context.Context, t netguard.Target) netguard.Decision {
 		if allowed[t.Name()] {
 			return netguard.Decision{Private: p.opt.Private(t.Name())}
 		}
@@ -122,6 +127,19 @@ func (p *process) serve(allowed map[string]bool) func(context.Context, net.Liste
 		return netguard.Decision{Err: tongs.Errorf(tongs.CodeBlocked, "%s was not decided for this command", t.Name())}
 	}}
 	return proxy.Serve
+}
+
+// logged puts each connection into the row of the call, besides telling whoever else wants to know.
+func (p *process) logged(also func(netguard.Attempt)) func(netguard.Attempt) {
+	row, _ := p.grant.(tongs.Connected)
+	return func(a netguard.Attempt) {
+		if row != nil {
+			row.Connected(a.String())
+		}
+		if also != nil {
+			also(a)
+		}
+	}
 }
 
 // Write implements tongs.Process.

@@ -29,6 +29,8 @@ type Options struct {
 	Cache string
 	// Scratch is the directory of the spill: a scratch directory is made in the part of the call. Empty refuses them.
 	Scratch string
+	// Rules are those in force, so that paths they name are kept from programs. Nil means none.
+	Rules func() []tongs.Rule
 	// Limits bound each program; zero fields are the sandbox's defaults.
 	Limits sandbox.Limits
 }
@@ -40,6 +42,9 @@ type Confiner struct{ opt Options }
 func New(opt Options) *Confiner {
 	if opt.Guard == nil {
 		opt.Guard = &netguard.Guard{}
+	}
+	if opt.Rules == nil {
+		opt.Rules = func() []tongs.Rule { return nil }
 	}
 	if opt.Private == nil {
 		opt.Private = func(string) bool { return false }

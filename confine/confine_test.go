@@ -16,6 +16,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/netguard"
@@ -49,11 +50,12 @@ type bench struct {
 	dir   string
 	asked []approval.Question
 	say   bool
+	log   audit.Log
 }
 
-func setup(t *testing.T, opt confine.Options) *bench {
+func setup(t *testing.T, opt confine.Options, more ...tongs.Rule) *bench {
 	t.Helper()
-	b := &bench{dir: t.TempDir(), say: true}
+	b := &bench{dir: t.TempDir(), say: true, log: audit.NewMemory()}
 	ws, err := workspace.Open(workspace.Options{Dir: b.dir, LockDir: filepath.Join(t.TempDir(), "locks")})
 	if err != nil {
 		t.Fatal(err)
@@ -99,10 +101,10 @@ func setup(t *testing.T, opt confine.Options) *bench {
 		return approval.Answer{Approved: b.say}, nil
 	})
 	b.Engine, err = engine.New(engine.Options{
-		Registry: tools, Workspace: ws, Commands: confine.New(opt).Commands,
+		Registry: tools, Workspace: ws, Audit: b.log, Commands: confine.New(opt).Commands,
 		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}},
 		Rules: func() []tongs.Rule {
-			return []tongs.Rule{{Effects: tongs.Kinds(tongs.EffectNetwork), Decision: tongs.Ask, Layer: tongs.LayerUser}}
+			return append(more, tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork), Decision: tongs.Ask, Layer: tongs.LayerUser})
 		},
 	})
 	if err != nil {
@@ -217,5 +219,41 @@ func TestNamesInCachesAreNotReported(t *testing.T) {
 	}
 	if strings.Contains(out.Planted, "workflows") || !strings.Contains(out.Planted, ".vscode") {
 		t.Errorf("planted %s", out.Planted)
+	}
+}
+
+// A path that a rule names is kept from programs, which need not say what they open; one that was decided is not.
+func TestRulesAboutPathsHoldForPrograms(t *testing.T) {
+	all := []tongs.Rule{
+		{Effects: tongs.Kinds(tongs.EffectRead), Pattern: "private/**", Decision: tongs.Blocked},
+		{Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "**/*.lock", Decision: tongs.Blocked},
+	}
+	b := setup(t, confine.Options{Rules: func() []tongs.Rule { return all }}, all...)
+	b.write(t, "private/plan.txt", "PLAN")
+	b.write(t, "sub/a.lock", "as it was")
+	b.write(t, "sub/a.txt", "open")
+	out, res := b.run(t, `{"script":"cat sub/a.txt; cat $(echo priv)ate/plan.txt; for f in sub/*; do echo x > $f; done; true"}`)
+	if res.Error != nil || !strings.HasPrefix(out.Out, "open") || strings.Contains(out.Out, "PLAN") {
+		t.Errorf("%+v: %s", out, res.Content)
+	}
+	if data, _ := os.ReadFile(filepath.Join(b.dir, "sub/a.lock")); string(data) != "as it was" {
+		t.Errorf("a.lock is %q", data)
+	}
+	if data, _ := os.ReadFile(filepath.Join(b.dir, "sub/a.txt")); string(data) != "x\n" {
+		t.Errorf("a.txt is %q", data)
+	}
+}
+
+// Every connection of a program, made or refused, is in the row of its call.
+func TestConnectionsAreInTheRow(t *testing.T) {
+	b := setup(t, confine.Options{})
+	b.say = false
+	b.run(t, `{"script":"python3 -c 'import urllib.request as u; u.urlopen(\"http://nowhere.test/\")' 2>/dev/null","readOnly":true}`)
+	rows, err := b.log.Rows(t.Context(), audit.Filter{})
+	if err != nil || len(rows) != 1 || rows[0].Close == nil {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	if got := rows[0].Close.Connections; len(got) != 1 || !strings.HasPrefix(got[0], "nowhere.test:80 refused") {
+		t.Errorf("connections %q", got)
 	}
 }

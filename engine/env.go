@@ -95,6 +95,24 @@ func (g *grant) Sent(what string) {
 	g.sent = append(g.sent, what)
 }
 
+// maxConnections is how many connections a row tells of one by one.
+const maxConnections = 100
+
+// Connected implements tongs.Connected.
+func (g *grant) Connected(where string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.over {
+		return
+	}
+	switch n := len(g.walk.connections); {
+	case n < maxConnections:
+		g.walk.connections = append(g.walk.connections, where)
+	case n == maxConnections:
+		g.walk.connections = append(g.walk.connections, "and more")
+	}
+}
+
 // Extend decides further effects while the tool waits. The time-out of the call waits too.
 func (g *grant) Extend(ctx context.Context, reason string, effects ...tongs.Effect) error {
 	g.extending.Lock()

@@ -51,6 +51,8 @@ type walk struct {
 	output  int64 // bytes that passed through streams that are closed
 	waited  time.Duration
 	ran     time.Duration
+	// connections are those that the call made or was refused.
+	connections []string
 }
 
 func (e *Engine) walk(c *caller, call *tongs.Call) *walk {
@@ -387,7 +389,7 @@ func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 	res.SetMeta("call", w.call.ID)
 	w.endStreams()
 	closing := &audit.Closing{
-		Outcome: "ok", Title: res.Title, Waited: w.waited, Ran: w.ran, Total: time.Since(w.begun),
+		Outcome: "ok", Title: res.Title, Waited: w.waited, Ran: w.ran, Total: time.Since(w.begun), Connections: w.connections,
 		Output: w.output, Shown: int64(len(res.Content)),
 	}
 	if res.Error != nil {

@@ -6,6 +6,7 @@ package netguard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -45,6 +46,18 @@ type Attempt struct {
 	At  time.Time
 	// Sent and Received are the bytes that passed, where the guard carried them.
 	Sent, Received int64
+}
+
+// String says in one line what became of the attempt.
+func (a Attempt) String() string {
+	switch {
+	case a.Err == nil:
+		return fmt.Sprintf("%s at %s: %d bytes sent, %d received", a.Target, a.Addr, a.Sent, a.Received)
+	case tongs.CodeOf(a.Err).Refused():
+		return fmt.Sprintf("%s refused", a.Target)
+	default:
+		return fmt.Sprintf("%s failed: %v", a.Target, a.Err)
+	}
 }
 
 // Connect dials a target that was decided on.

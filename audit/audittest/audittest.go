@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -104,7 +105,7 @@ func threeEntries(t *testing.T, log audit.Log) {
 	if got.Intent == nil || got.Intent.Effects[0].Version != "v1" || got.Intent.Decision != tongs.PreApproved {
 		t.Errorf("intent %+v", got.Intent)
 	}
-	if got.Close == nil || *got.Close != *closedOK || got.Outcome() != audit.OutcomeOK {
+	if got.Close == nil || !reflect.DeepEqual(got.Close, closedOK) || got.Outcome() != audit.OutcomeOK {
 		t.Errorf("close %+v", got.Close)
 	}
 	if chain := Whole(t, log, ""); chain.Entries != 3 || len(chain.Head) != 64 {

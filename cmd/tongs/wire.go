@@ -205,7 +205,7 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 		return nil, err
 	}
 	confined := confine.New(confine.Options{
-		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules),
+		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules), Rules: opt.Rules,
 		Cache: filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
 	})
 	opt.Commands = confined.Commands

@@ -1,0 +1,81 @@
+package confine
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace"
+)
+
+// maxRuled is how many files are looked at for paths that rules name.
+const maxRuled = 100_000
+
+var errTooMany = errors.New("too many files")
+
+// ruled keeps a program from the paths that rules name and that were not decided for this call: what may not be read is
+// hidden, what may not be changed is protected. A command need not say which files it opens, so the sandbox must know.
+// It fails where there are more files than can be looked at: a rule that cannot be kept is a refusal.
+func (c *Confiner) ruled(p *sandbox.Policy, g tongs.Grant) error {
+	kinds := ruledKinds(c.opt.Rules())
+	ruler, ok := g.(workspace.Ruler)
+	if kinds == 0 || !ok {
+		return nil
+	}
+	effects, left := g.Effects(), maxRuled
+	for _, root := range c.opt.Workspace.Roots() {
+		err := filepath.WalkDir(root.Dir, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || name == root.Dir {
+				return nil // what we cannot list, the program cannot either
+			}
+			if left--; left < 0 {
+				return errTooMany
+			}
+			rel, err := filepath.Rel(root.Dir, name)
+			if err != nil {
+				return err
+			}
+			at := tongs.Path{Root: root.Name, Rel: filepath.ToSlash(rel)}
+			if !keep(p, ruler, kinds, effects, at, name) || !d.IsDir() {
+				return nil
+			}
+			return filepath.SkipDir
+		})
+		if err != nil {
+			return tongs.Errorf(tongs.CodeSandboxUnavailable,
+				"the rules about paths cannot be kept for commands here: %w in %s; name directories in the rules, or use a smaller workspace", err, root.Dir)
+		}
+	}
+	return nil
+}
+
+// keep hides or protects one path, and reports whether it did.
+func keep(p *sandbox.Policy, ruler workspace.Ruler, kinds tongs.EffectKinds, effects []tongs.Effect, at tongs.Path, host string) bool {
+	named := func(kind tongs.EffectKind) bool {
+		return kinds.Has(kind) && ruler.Ruled(kind, at) && !slices.ContainsFunc(effects, func(e tongs.Effect) bool {
+			return e.Kind == kind && !e.Unknown && e.Path == at
+		})
+	}
+	switch {
+	case named(tongs.EffectRead):
+		p.Hidden = append(p.Hidden, host)
+	case named(tongs.EffectWrite), named(tongs.EffectDelete):
+		p.Protected = append(p.Protected, host)
+	default:
+		return false
+	}
+	return true
+}
+
+// ruledKinds are the kinds of effect that rules about certain paths ask for or block.
+func ruledKinds(rules []tongs.Rule) (kinds tongs.EffectKinds) {
+	for _, r := range rules {
+		if r.Decision != tongs.PreApproved && r.Pattern != "" && !r.Fallback {
+			kinds |= r.Effects & tongs.Kinds(tongs.EffectRead, tongs.EffectWrite, tongs.EffectDelete)
+		}
+	}
+	return kinds
+}
