@@ -50,6 +50,9 @@ func (b *blocks) each(ctx context.Context, c *content) error {
 		case len(buf) < maxLine:
 			b.w.slot.buf = append(buf, make([]byte, len(buf))...)
 			continue
+		case !b.w.s.q.Binary && bytes.IndexByte(buf[b.skip:b.n], 0) >= 0:
+			b.w.countBinary() // text, with something else behind it: a hole, as likely as not
+			return nil
 		default:
 			end = b.skip + b.piece(c, buf[b.skip:b.n])
 		}
