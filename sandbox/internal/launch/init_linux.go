@@ -127,7 +127,7 @@ func (p *initProcess) lifeline() {
 			if !p.spec.Namespaces {
 				p.sweep()
 			}
-			os.Exit(137)
+			unix.Exit(137)
 		case kind == MsgKill:
 			p.killAll()
 		}

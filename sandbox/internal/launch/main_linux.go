@@ -15,14 +15,14 @@ func Main() {
 	switch os.Args[0] {
 	case KeeperName:
 		runtime.LockOSThread()
-		os.Exit(keep(3))
+		unix.Exit(keep(3)) // not os.Exit: nothing of the host program is to be run at the end
 	case initName:
 		runtime.LockOSThread()
-		os.Exit(initialize(3))
+		unix.Exit(initialize(3))
 	case idleName:
 		// Holds a user namespace until it is killed, or until its parent is gone.
 		var b [1]byte
 		_, _ = unix.Read(3, b[:])
-		os.Exit(0)
+		unix.Exit(0)
 	}
 }
