@@ -216,8 +216,8 @@ func (t *tools) planEdit(ctx context.Context, v *tongs.View, in EditInput) (*ton
 	}
 	plan := &tongs.Plan{
 		Effects: []tongs.Effect{
-			{Kind: tongs.EffectRead, Path: e.path},
 			{Kind: tongs.EffectWrite, Path: e.path, Version: e.version},
+			{Kind: tongs.EffectRead, Path: e.path},
 		},
 		Default: decision(tongs.Ask), Kind: tongs.KindWrite,
 		Message: e.message(),

@@ -300,7 +300,7 @@ func TestDecisions(t *testing.T) {
 		{"file_exists", args{"path": "f"}, tongs.PreApproved, "read f"},
 		{"write_file", args{"path": "new", "content": ""}, tongs.PreApproved, "write new"},
 		{"write_file", args{"path": "f", "content": ""}, tongs.Ask, "write f"},
-		{"edit", args{"path": "f", "oldString": "x", "newString": "z"}, tongs.Ask, "read f, write f"},
+		{"edit", args{"path": "f", "oldString": "x", "newString": "z"}, tongs.Ask, "write f, read f"},
 		{"delete_file", args{"path": "f"}, tongs.Ask, "delete f"},
 		{"move_file", args{"from": "f", "to": "new"}, tongs.PreApproved, "delete f, write new, read f"},
 		{"move_file", args{"from": "f", "to": "g", "overwrite": true}, tongs.Ask, "delete f, write g, read f"},
