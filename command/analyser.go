@@ -94,7 +94,27 @@ func (a *analyser) result() *Analysis {
 	if len(a.effects) == 0 {
 		a.effect(tongs.Effect{Kind: tongs.EffectExecute, Argv: []string{":"}})
 	}
-	return &Analysis{Effects: a.effects, Commands: a.commands, Notes: a.notes, ReadOnly: !a.writes}
+	return &Analysis{Effects: a.effects, Commands: distinct(a.commands), Notes: a.notes, ReadOnly: !a.writes}
+}
+
+// distinct leaves out commands that were met before in the same place with the same effects: text that was read both as
+// bash and as POSIX, which mean the same mostly.
+func distinct(list []Simple) []Simple {
+	type place struct {
+		start, end, depth  int
+		within, text, does string
+	}
+	met := make(map[place]bool, len(list))
+	return slices.DeleteFunc(list, func(s Simple) bool {
+		does := make([]byte, 0, 2*len(s.Effects))
+		for _, i := range s.Effects {
+			does = append(does, byte(i>>8), byte(i))
+		}
+		at := place{s.Start, s.End, s.Depth, s.Within, s.Text, string(does)}
+		before := met[at]
+		met[at] = true
+		return before
+	})
 }
 
 // changedPrograms finds programs that the command itself may change before it runs them: their hash says nothing.
