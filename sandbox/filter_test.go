@@ -58,140 +58,167 @@ func (j judge) ask(audit, nr uint32, args ...uint64) uint32 {
 	return uint32(action)
 }
 
+// What a filter says.
+const (
+	allowed = actionAllow
+	eperm   = actionErrno | errnoEPERM
+	enosys  = actionErrno | errnoENOSYS
+	family  = actionErrno | errnoEAFNOSUPPORT
+)
+
+// archTest is an architecture whose filters are judged.
+type archTest struct {
+	name         string
+	audit, other uint32
+	number       func(sysno) int
+}
+
+var archTests = []archTest{
+	{"amd64", auditAMD64, auditARM64, func(s sysno) int { return s.amd64 }},
+	{"arm64", auditARM64, auditAMD64, func(s sysno) int { return s.arm64 }},
+}
+
+// checker asks about one system call after another.
+type checker struct {
+	judge
+	arch       archTest
+	namespaces bool
+}
+
+func (c checker) check(want uint32, s sysno, args ...uint64) {
+	c.t.Helper()
+	if nr := c.arch.number(s); nr >= 0 {
+		if got := c.ask(c.arch.audit, uint32(nr), args...); got != want {
+			c.t.Errorf("%s%v: %#x, not %#x", s.name, args, got, want)
+		}
+	}
+}
+
+// either returns the first with namespaces and the second without.
+func (c checker) either(with, without uint32) uint32 {
+	if c.namespaces {
+		return with
+	}
+	return without
+}
+
 func TestFilters(t *testing.T) {
-	const (
-		allowed = actionAllow
-		eperm   = actionErrno | errnoEPERM
-		enosys  = actionErrno | errnoENOSYS
-		family  = actionErrno | errnoEAFNOSUPPORT
-	)
-	for _, arch := range []struct {
-		name         string
-		audit, other uint32
-		number       func(sysno) int
-	}{
-		{"amd64", auditAMD64, auditARM64, func(s sysno) int { return s.amd64 }},
-		{"arm64", auditARM64, auditAMD64, func(s sysno) int { return s.arm64 }},
-	} {
+	for _, arch := range archTests {
 		for _, namespaces := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s namespaces %v", arch.name, namespaces), func(t *testing.T) {
-				j := newJudge(t, filterConfig{arch: arch.name, namespaces: namespaces, memoryGroup: true, notify: !namespaces, signals: !namespaces})
-				check := func(want uint32, s sysno, args ...uint64) {
-					t.Helper()
-					if nr := arch.number(s); nr >= 0 {
-						if got := j.ask(arch.audit, uint32(nr), args...); got != want {
-							t.Errorf("%s%v: %#x, not %#x", s.name, args, got, want)
-						}
-					}
-				}
-				if got := j.ask(arch.other, 0); got != actionKill {
-					t.Errorf("a foreign architecture: %#x", got)
-				}
-				if got := j.ask(0x40000003, 1); got != actionKill {
-					t.Errorf("the 32-bit entry: %#x", got)
-				}
-				if got := j.ask(arch.audit, x32+39); arch.name == "amd64" && got != actionKill || arch.name == "arm64" && got != enosys {
-					t.Errorf("x32: %#x", got)
-				}
-				for _, nr := range []uint32{lastSyscall + 1, 470, 500, 1000, 0x3fffffff} {
-					if got := j.ask(arch.audit, nr); got != enosys {
-						t.Errorf("system call %d: %#x", nr, got)
-					}
-				}
+				cfg := filterConfig{arch: arch.name, namespaces: namespaces, memoryGroup: true, notify: !namespaces, signals: !namespaces}
+				c := checker{newJudge(t, cfg), arch, namespaces}
+				c.foreign()
+				c.files()
+				c.processes()
+				c.sockets()
 				for _, s := range denied {
-					check(eperm, s)
+					c.check(eperm, s)
 				}
-				check(allowed, sysno{"read", 0, 63})
-				check(allowed, sysno{"execve", 59, 221})
-				check(allowed, sysOpenat, 0, 0, 0, 0o7777) // without O_CREAT the mode is garbage
-				check(allowed, sysOpenat, 0, 0, 0o100, 0o755)
-				check(eperm, sysOpenat, 0, 0, 0o100, 0o4755)
-				check(eperm, sysOpenat, 0, 0, 0o20200000, 0o2755)
-				check(eperm, sysOpen, 0, 0o100, 0o4755)
-				check(allowed, sysOpen, 0, 0, 0o4755)
-				check(enosys, sysOpenat2)
-				check(enosys, sysClone3)
-				for _, m := range modeArguments {
-					bad, good := make([]uint64, 4), make([]uint64, 4)
-					bad[m.arg], good[m.arg] = 0o4000, 0o1777
-					check(eperm, m.sysno, bad...)
-					check(allowed, m.sysno, good...)
-				}
-				fork := uint32(allowed)
-				if !namespaces {
-					fork = actionNotify
-				}
-				check(fork, sysClone, 17)
-				for _, flag := range []uint64{0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000} {
-					check(eperm, sysClone, 17|flag)
-				}
-				for _, cmd := range []uint64{ioctlTIOCSTI, ioctlTIOCLINUX, ioctlTIOCSETD, ioctlTIOCCONS, 1<<32 | ioctlTIOCSTI} {
-					check(eperm, sysIoctl, 0, cmd)
-				}
-				check(allowed, sysIoctl, 0, 0x5401)
-				inet := uint32(family)
-				if namespaces {
-					inet = allowed
-				}
-				check(inet, sysSocket, familyUnix, 1)
-				check(inet, sysSocket, familyInet, 1)
-				check(inet, sysSocket, familyInet6, 2|0o2000000)
-				for _, f := range []uint64{3, 4, familyNetlink, 17, 29, 30, 38, 40, 43, 44} {
-					check(family, sysSocket, f, 3)
-				}
-				if namespaces {
-					check(eperm, sysSocket, familyInet, socketRaw)
-					check(eperm, sysSocket, familyInet6, socketRaw|0o2000000)
-				}
-				check(allowed, sysSocketpair, familyUnix, 1)
-				check(family, sysSocketpair, familyInet, 1)
-				check(allowed, sysPrlimit, 0, limitNproc, 0)
-				check(eperm, sysPrlimit, 0, limitNproc, 0xdead0000)
-				check(eperm, sysPrlimit, 0, limitNproc, 0x100000000)
-				check(allowed, sysPrlimit, 0, 7, 0xdead0000)
-				check(eperm, sysSetrlimit, limitNproc, 1)
-				check(allowed, sysSetrlimit, 7, 1)
-				check(allowed, sysPersonality, 0xffffffff)
-				check(eperm, sysPersonality, 0x400000)
-				check(allowed, sysSetaffinity, 0)
-				others := uint32(allowed)
-				if !namespaces {
-					others = eperm
-				}
-				check(others, sysPrlimit, 99, 7, 1)
-				check(others, sysSetpriority, 0, 99)
-				check(others, sysSetpriority, 2, 0)
-				check(others, sysno{"shmat", 30, 196}, 5)
-				check(others, sysno{"setxattr", 188, 5})
-				kill := uint32(allowed)
-				if !namespaces {
-					kill = actionNotify
-				}
-				check(kill, sysno{"kill", 62, 129}, 1, 9)
 			})
 		}
-		t.Run(arch.name+" without a memory group", func(t *testing.T) {
-			j := newJudge(t, filterConfig{arch: arch.name, namespaces: true, cores: true})
-			for _, s := range hiddenMemory {
-				if got := j.ask(arch.audit, uint32(arch.number(s))); got != enosys {
-					t.Errorf("%s: %#x", s.name, got)
-				}
-			}
-			if got := j.ask(arch.audit, uint32(arch.number(sysSetaffinity))); got != eperm {
-				t.Errorf("affinity: %#x", got)
-			}
-		})
-		t.Run(arch.name+" open network", func(t *testing.T) {
-			j := newJudge(t, filterConfig{arch: arch.name, network: NetworkOpen, memoryGroup: true})
-			for f, want := range map[uint64]uint32{familyInet: allowed, familyNetlink: allowed, familyUnix: family, 40: family} {
-				if got := j.ask(arch.audit, uint32(arch.number(sysSocket)), f, 1, 0); got != want {
-					t.Errorf("family %d: %#x", f, got)
-				}
-			}
-			if got := j.ask(arch.audit, uint32(arch.number(sysSocket)), familyNetlink, 3, 9); got != family {
-				t.Errorf("netlink audit: %#x", got)
-			}
-		})
+	}
+}
+
+func (c checker) foreign() {
+	if got := c.ask(c.arch.other, 0); got != actionKill {
+		c.t.Errorf("a foreign architecture: %#x", got)
+	}
+	if got := c.ask(0x40000003, 1); got != actionKill {
+		c.t.Errorf("the 32-bit entry: %#x", got)
+	}
+	want := uint32(actionKill)
+	if c.arch.name == "arm64" {
+		want = enosys // there is no such thing as x32
+	}
+	if got := c.ask(c.arch.audit, x32+39); got != want {
+		c.t.Errorf("x32: %#x", got)
+	}
+	for _, nr := range []uint32{lastSyscall + 1, 470, 500, 1000, 0x3fffffff} {
+		if got := c.ask(c.arch.audit, nr); got != enosys {
+			c.t.Errorf("system call %d: %#x", nr, got)
+		}
+	}
+	c.check(allowed, sysno{"read", 0, 63})
+	c.check(allowed, sysno{"execve", 59, 221})
+}
+
+func (c checker) files() {
+	c.check(allowed, sysOpenat, 0, 0, 0, 0o7777) // without O_CREAT the mode is garbage
+	c.check(allowed, sysOpenat, 0, 0, 0o100, 0o755)
+	c.check(eperm, sysOpenat, 0, 0, 0o100, 0o4755)
+	c.check(eperm, sysOpenat, 0, 0, 0o20200000, 0o2755)
+	c.check(eperm, sysOpen, 0, 0o100, 0o4755)
+	c.check(allowed, sysOpen, 0, 0, 0o4755)
+	c.check(enosys, sysOpenat2)
+	for _, m := range modeArguments {
+		bad, good := make([]uint64, 4), make([]uint64, 4)
+		bad[m.arg], good[m.arg] = 0o4000, 0o1777
+		c.check(eperm, m.sysno, bad...)
+		c.check(allowed, m.sysno, good...)
+	}
+	for _, cmd := range []uint64{ioctlTIOCSTI, ioctlTIOCLINUX, ioctlTIOCSETD, ioctlTIOCCONS, 1<<32 | ioctlTIOCSTI} {
+		c.check(eperm, sysIoctl, 0, cmd)
+	}
+	c.check(allowed, sysIoctl, 0, 0x5401)
+	c.check(c.either(allowed, eperm), sysno{"setxattr", 188, 5})
+}
+
+func (c checker) processes() {
+	c.check(enosys, sysClone3)
+	c.check(c.either(allowed, actionNotify), sysClone, 17)
+	for _, flag := range []uint64{0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000} {
+		c.check(eperm, sysClone, 17|flag)
+	}
+	c.check(allowed, sysPrlimit, 0, limitNproc, 0)
+	c.check(eperm, sysPrlimit, 0, limitNproc, 0xdead0000)
+	c.check(eperm, sysPrlimit, 0, limitNproc, 0x100000000)
+	c.check(allowed, sysPrlimit, 0, 7, 0xdead0000)
+	c.check(eperm, sysSetrlimit, limitNproc, 1)
+	c.check(allowed, sysSetrlimit, 7, 1)
+	c.check(allowed, sysPersonality, 0xffffffff)
+	c.check(eperm, sysPersonality, 0x400000)
+	c.check(allowed, sysSetaffinity, 0)
+	others := c.either(allowed, eperm)
+	c.check(others, sysPrlimit, 99, 7, 1)
+	c.check(others, sysSetpriority, 0, 99)
+	c.check(others, sysSetpriority, 2, 0)
+	c.check(others, sysno{"shmat", 30, 196}, 5)
+	c.check(c.either(allowed, actionNotify), sysno{"kill", 62, 129}, 1, 9)
+}
+
+func (c checker) sockets() {
+	inet := c.either(allowed, family)
+	c.check(inet, sysSocket, familyUnix, 1)
+	c.check(inet, sysSocket, familyInet, 1)
+	c.check(inet, sysSocket, familyInet6, 2|0o2000000)
+	for _, f := range []uint64{3, 4, familyNetlink, 17, 29, 30, 38, 40, 43, 44} {
+		c.check(family, sysSocket, f, 3)
+	}
+	raw := c.either(eperm, family)
+	c.check(raw, sysSocket, familyInet, socketRaw)
+	c.check(raw, sysSocket, familyInet6, socketRaw|0o2000000)
+	c.check(allowed, sysSocketpair, familyUnix, 1)
+	c.check(family, sysSocketpair, familyInet, 1)
+}
+
+func TestFilterWithoutAMemoryGroup(t *testing.T) {
+	for _, arch := range archTests {
+		c := checker{newJudge(t, filterConfig{arch: arch.name, namespaces: true, cores: true}), arch, true}
+		for _, s := range hiddenMemory {
+			c.check(enosys, s)
+		}
+		c.check(eperm, sysSetaffinity)
+	}
+}
+
+func TestFilterForAnOpenNetwork(t *testing.T) {
+	for _, arch := range archTests {
+		c := checker{newJudge(t, filterConfig{arch: arch.name, network: NetworkOpen, memoryGroup: true}), arch, false}
+		for f, want := range map[uint64]uint32{familyInet: allowed, familyNetlink: allowed, familyUnix: family, 40: family} {
+			c.check(want, sysSocket, f, 1, 0)
+		}
+		c.check(family, sysSocket, familyNetlink, 3, 9)
 	}
 }
 

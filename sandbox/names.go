@@ -56,7 +56,7 @@ func scanNames(roots, protect, hide, exempt []string) scanned {
 // appeared returns the protected names that are there now and were not at the start, and whether there was more than
 // could be looked at. Only directories that changed since are searched.
 func (s *scanned) appeared() (paths []string, cut bool) {
-	if s.names == nil || len(s.names.protect) == 0 {
+	if s.names == nil || s.names.protect.empty() {
 		return nil, false
 	}
 	since := s.began.Add(-time.Second)
@@ -78,29 +78,50 @@ func (s *scanned) appeared() (paths []string, cut bool) {
 	return paths, left <= 0
 }
 
-// namePatterns matches paths against lists of patterns, each split into its names.
-type namePatterns struct{ protect, hide [][]string }
+// namePatterns are the names to look for.
+type namePatterns struct{ protect, hide patternSet }
+
+// patternSet is a list of patterns, each split into its names, and found by its last one.
+type patternSet struct {
+	exact map[string][][]string
+	globs [][]string
+}
 
 func newPatterns(protect, hide []string) *namePatterns {
-	split := func(list []string) (out [][]string) {
-		for _, p := range list {
-			if p = strings.Trim(strings.ToLower(p), "/"); p != "" {
-				out = append(out, strings.Split(p, "/"))
-			}
+	return &namePatterns{newPatternSet(protect), newPatternSet(hide)}
+}
+
+func newPatternSet(list []string) patternSet {
+	s := patternSet{exact: map[string][][]string{}}
+	for _, p := range list {
+		if p = strings.Trim(strings.ToLower(p), "/"); p == "" {
+			continue
 		}
-		return out
+		names := strings.Split(p, "/")
+		if last := names[len(names)-1]; strings.Contains(last, "*") {
+			s.globs = append(s.globs, names)
+		} else {
+			s.exact[last] = append(s.exact[last], names)
+		}
 	}
-	return &namePatterns{split(protect), split(hide)}
+	return s
+}
+
+func (s *patternSet) empty() bool { return len(s.exact) == 0 && len(s.globs) == 0 }
+
+// match reports whether a name, below the names above it, matches one of the patterns.
+func (s *patternSet) match(above []string, name string) bool {
+	return matchAny(s.exact[name], above, name) || matchAny(s.globs, above, name)
 }
 
 // walk calls found for every match below root, and does not go into one. Directories for which look is false are entered
 // for their subdirectories only. left counts down the entries that may be read.
 func (n *namePatterns) walk(root string, left *int, look func(dir string) bool, found func(p string, hide bool)) {
-	git := matchAny(n.protect, []string{".git"})
+	git := n.protect.match(nil, ".git")
 	var visit func(dir string, above []string)
 	visit = func(dir string, above []string) {
 		matching := look == nil || look(dir)
-		entries, _ := os.ReadDir(dir)
+		entries := readDir(dir)
 		if git && isRepository(entries) {
 			repositoryParts(dir, found)
 		}
@@ -108,23 +129,31 @@ func (n *namePatterns) walk(root string, left *int, look func(dir string) bool, 
 			if *left--; *left <= 0 {
 				return
 			}
-			if !e.IsDir() && !matching {
-				continue
-			}
-			path, names := filepath.Join(dir, e.Name()), append(slices.Clip(above), strings.ToLower(e.Name()))
+			name := strings.ToLower(e.Name())
 			switch {
-			case git && e.IsDir() && e.Name() == ".git":
-				repositories(path, 4, found)
-			case matching && matchAny(n.hide, names):
-				found(path, true)
-			case matching && matchAny(n.protect, names):
-				found(path, false)
+			case git && e.IsDir() && name == ".git":
+				repositories(filepath.Join(dir, e.Name()), 4, found)
+			case matching && n.hide.match(above, name):
+				found(filepath.Join(dir, e.Name()), true)
+			case matching && n.protect.match(above, name):
+				found(filepath.Join(dir, e.Name()), false)
 			case e.IsDir() && !slices.Contains(skipped, e.Name()):
-				visit(path, names)
+				visit(filepath.Join(dir, e.Name()), append(slices.Clip(above), name))
 			}
 		}
 	}
 	visit(root, nil)
+}
+
+// readDir returns the entries of a directory in no order, none where it cannot be read.
+func readDir(dir string) []os.DirEntry {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(-1)
+	return entries
 }
 
 // isRepository reports whether git takes a directory with these entries for a repository, whatever its name is.
@@ -165,10 +194,11 @@ func repositoryParts(dir string, found func(p string, hide bool)) {
 	}
 }
 
-// matchAny reports whether the last names of a path match one of the patterns.
-func matchAny(patterns [][]string, names []string) bool {
+// matchAny reports whether one of the patterns ends in a name and has those above it before.
+func matchAny(patterns [][]string, above []string, name string) bool {
 	for _, p := range patterns {
-		if len(p) <= len(names) && slices.EqualFunc(p, names[len(names)-len(p):], matchName) {
+		last := len(p) - 1
+		if last <= len(above) && matchName(p[last], name) && slices.EqualFunc(p[:last], above[len(above)-last:], matchName) {
 			return true
 		}
 	}

@@ -182,3 +182,26 @@ func TestSeatbeltProfiles(t *testing.T) {
 		t.Error("a profile without a network speaks of it")
 	}
 }
+
+func BenchmarkScanNames(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 200 {
+		d := filepath.Join(dir, "d"+strings.Repeat("x", i%20), string(rune('a'+i%26)), "sub")
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		for j := range 50 {
+			if err := os.WriteFile(filepath.Join(d, strings.Repeat("f", 1+j)), nil, 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	var protect []string
+	for i := range 100 {
+		protect = append(protect, ".name"+strings.Repeat("y", i))
+	}
+	for b.Loop() {
+		s := scanNames([]string{dir}, append(protect, ".git", "*.worker"), []string{".env", "*.pem", "*.key"}, nil)
+		_, _ = s.appeared()
+	}
+}

@@ -185,13 +185,13 @@ func (p *plan) tierA() {
 	p.bindTrees()
 	p.inside()
 	for _, path := range slices.Sorted(maps.Keys(p.pol.Files)) {
-		p.add(launch.Mount{Kind: launch.MakeFile, Target: filepath.Clean(path), Source: p.pol.Files[path], Optional: true})
+		p.add(launch.Mount{Kind: launch.MakeFile, Target: filepath.Clean(path), Source: p.pol.Files[path], Optional: true, Missing: "file " + path})
 	}
-	for _, l := range p.res.links {
+	for _, l := range append(p.res.links, link{"/var/tmp", "/tmp"}, link{"/var/run", "/run"}) {
 		p.add(launch.Mount{Kind: launch.MakeSymlink, Target: l.at, Source: l.to, Optional: true})
 	}
 	if home := lookupEnv(p.spec.Env, "HOME"); strings.HasPrefix(home, "/tmp/") {
-		p.add(launch.Mount{Kind: launch.MakeDir, Target: filepath.Clean(home)})
+		p.add(launch.Mount{Kind: launch.MakeDir, Target: filepath.Clean(home), Optional: true})
 	}
 }
 
@@ -225,8 +225,6 @@ func (p *plan) base() {
 	tmpfs("/tmp", p.limits.Tmp)
 	tmpfs("/dev/shm", p.limits.Tmp/4)
 	dir("/run")
-	p.add(launch.Mount{Kind: launch.MakeSymlink, Target: "/var/tmp", Source: "/tmp"})
-	p.add(launch.Mount{Kind: launch.MakeSymlink, Target: "/var/run", Source: "/run"})
 	uid, gid := os.Getuid(), os.Getgid()
 	if p.mapped {
 		uid, gid = launch.SandboxID, launch.SandboxID

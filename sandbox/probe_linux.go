@@ -42,6 +42,8 @@ func (r *Runner) tryTier(ctx context.Context, tier string, p *Probe) TierStatus 
 		return fail(errors.New("there is no system call filter for " + runtime.GOARCH))
 	case tier == TierSeatbelt:
 		return fail(errors.New("it exists on macOS only"))
+	case tier == TierA && olderThan(p.Kernel, 5, 14):
+		return fail(errors.New("the kernel is too old"))
 	case tier == TierB && p.Landlock == 0:
 		return fail(errors.New("the kernel has no Landlock"))
 	}

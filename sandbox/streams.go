@@ -41,10 +41,10 @@ func newStreams(cmd *Cmd, limit int64, kill func(string)) (*streams, error) {
 		s.theirs[0], s.ours[0], err = os.Pipe()
 	}
 	if err == nil && cmd.Stdout != nil {
-		s.ours[1], s.theirs[1], err = os.Pipe()
+		s.ours[1], s.theirs[1], err = outputPipe()
 	}
 	if err == nil && cmd.Stderr != nil && !sameWriter(cmd.Stdout, cmd.Stderr) {
-		s.ours[2], s.theirs[2], err = os.Pipe()
+		s.ours[2], s.theirs[2], err = outputPipe()
 	}
 	if err != nil {
 		s.abandon()
@@ -119,7 +119,7 @@ func (s *streams) feed(w *os.File) {
 	_ = w.Close()
 }
 
-const copyBuffer = 128 << 10
+const copyBuffer = 256 << 10
 
 // collect copies what comes from the command to a writer, and counts it.
 func (s *streams) collect(r *os.File, w io.Writer, t *tail) {

@@ -145,10 +145,13 @@ func measure(o *options) error {
 		fmt.Printf("  %-46s %9.2f %9.2f %9.2f\n", s.name, at(10), at(50), at(95))
 	}
 	runtime.KeepAlive(ballast)
-	if o.stream > 0 {
-		return stream(o, dir)
+	if o.stream == 0 {
+		return nil
 	}
-	return nil
+	if err := stream(o, dir); err != nil {
+		return err
+	}
+	return kill(o, dir)
 }
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
@@ -241,5 +244,41 @@ func stream(o *options, dir string) error {
 	runtime.ReadMemStats(&after)
 	fmt.Printf("  streaming %d MiB: %.2f s, %.0f MiB/s, %d KiB allocated meanwhile\n", res.Usage.Output>>20, took.Seconds(),
 		float64(o.stream)/took.Seconds(), (after.TotalAlloc-before.TotalAlloc)>>10)
+	return nil
+}
+
+// kill measures how long after its time-out a tree of processes that resists is gone, in each tier.
+func kill(o *options, dir string) error {
+	const wall = 300 * time.Millisecond
+	scripts := []struct{ name, text string }{
+		{"one process", "exec sleep 1000"},
+		{"daemons that ignore signals", "for i in $(seq 20); do (trap '' TERM HUP INT; setsid sleep 1000 &) ; done; sleep 1000"},
+		{"stopped processes", "for i in $(seq 20); do sleep 1000 & kill -STOP $!; done; kill -STOP $$"},
+		{"a storm of forks", "while :; do (sleep 0.01 &) 2>/dev/null; done"},
+		{"a fork bomb", "f(){ f|f& }; f 2>/dev/null; sleep 1000"},
+	}
+	for _, tier := range []string{sandbox.TierA, sandbox.TierB} {
+		r, err := sandbox.New(sandbox.Options{Launcher: o.launcher, Tiers: []string{tier}})
+		if err != nil {
+			return err
+		}
+		for _, s := range scripts {
+			pol := sandbox.Default(dir, sandbox.PresetOptions{})
+			pol.Require, pol.Limits.Wall = nil, wall
+			var late []time.Duration
+			for range 10 {
+				res, err := r.Run(context.Background(), &sandbox.Cmd{Argv: []string{"bash", "-c", s.text}, Policy: pol})
+				if err != nil {
+					return err
+				}
+				late = append(late, res.Duration-wall)
+			}
+			slices.Sort(late)
+			fmt.Printf("  tier %s, killed after its time-out: %-30s median %6.1f ms, most %6.1f ms\n", tier, s.name, ms(late[len(late)/2]), ms(late[len(late)-1]))
+		}
+		if err := r.Close(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
