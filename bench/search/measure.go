@@ -6,10 +6,8 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"slices"
-	"text/tabwriter"
 	"time"
 )
 
@@ -88,9 +86,15 @@ func interleave(dir string, rounds int, programs ...*program) error {
 	return nil
 }
 
+// What the table is made of.
+const (
+	header = "%-24s%18s%12s%10s%7s%8s%12s%10s\n"
+	line   = "%-24s%18s%12.0f%10.0f%7.2f%8.2f%12d%10d\n"
+	means  = "%-24s%47.2f%8.2f\n"
+)
+
 func measure(self string, opt options) error {
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "query\tlines\tripgrep ms\tTongs ms\tratio\tof CPU\tripgrep MB\tTongs MB\t")
+	fmt.Printf(header, "query", "lines", "ripgrep ms", "Tongs ms", "ratio", "of CPU", "ripgrep MB", "Tongs MB")
 	logs, cpu, n := 0.0, 0.0, 0
 	for _, q := range queries {
 		if opt.only != "" && opt.only != q.name {
@@ -105,33 +109,31 @@ func measure(self string, opt options) error {
 		if err := interleave(opt.tree, opt.rounds, rg, own); err != nil {
 			return err
 		}
-		row(table, q.name, rg, own)
+		row(q.name, rg, own)
 		logs += math.Log(ratio(own.took, rg.took))
 		cpu += math.Log(ratio(own.cpu, rg.cpu))
 		n++
 	}
 	if n > 0 {
-		fmt.Fprintf(table, "geometric mean\t\t\t\t%.2f\t%.2f\t\t\t\n", math.Exp(logs/float64(n)), math.Exp(cpu/float64(n)))
+		fmt.Printf(means, "geometric mean", math.Exp(logs/float64(n)), math.Exp(cpu/float64(n)))
 	}
 	if opt.only == "" {
-		if err := listings(table, self, opt); err != nil {
-			return err
-		}
+		return listings(self, opt)
 	}
-	return table.Flush()
+	return nil
 }
 
-func row(w io.Writer, name string, base, own *program) {
+func row(name string, base, own *program) {
 	lines := fmt.Sprint(own.lines)
 	if base.lines != own.lines {
 		lines = fmt.Sprintf("%d (%+d)", own.lines, own.lines-base.lines)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%.0f\t%.0f\t%.2f\t%.2f\t%d\t%d\t\n", name, lines,
+	fmt.Printf(line, name, lines,
 		1000*median(base.took), 1000*median(own.took), ratio(own.took, base.took), ratio(own.cpu, base.cpu), base.rss>>10, own.rss>>10)
 }
 
 // listings compares listing the files.
-func listings(w io.Writer, self string, opt options) error {
+func listings(self string, opt options) error {
 	own := &program{argv: []string{self, ownName, "-files"}}
 	rg := &program{argv: []string{opt.rg, "--files", "--no-require-git", "--no-messages"}}
 	programs := []*program{own, rg}
@@ -143,9 +145,9 @@ func listings(w io.Writer, self string, opt options) error {
 	if err := interleave(opt.tree, opt.rounds, programs...); err != nil {
 		return err
 	}
-	row(w, "list files", rg, own)
+	row("list files", rg, own)
 	if fd != nil {
-		row(w, "list files, beside fd", fd, own)
+		row("list files, beside fd", fd, own)
 	}
 	return nil
 }
