@@ -22,7 +22,6 @@ type options struct {
 	tree, rg, fd string
 	rounds       int
 	only         string
-	limit        int
 }
 
 func main() {
