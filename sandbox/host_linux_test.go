@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tongs-ai/tongs"
 )
 
 // testHost is a process of its own that uses the sandbox: one that a test kills, or that has its own mounts.
@@ -22,8 +24,9 @@ func testHost(job string) int {
 }
 
 var hostJobs = map[string]func(dir string) error{
-	"mount": mountAfterReserve,
-	"busy":  busyHost,
+	"mount":  mountAfterReserve,
+	"busy":   busyHost,
+	"nested": nestedHost,
 }
 
 // mountAfterReserve mounts something that the init in reserve does not see, and runs a command that must.
@@ -104,5 +107,30 @@ func busyHost(dir string) error {
 		})
 	}
 	group.Wait()
+	return nil
+}
+
+// nestedHost uses the sandbox where there can be no namespaces.
+func nestedHost(dir string) error {
+	r, err := New(Options{})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	p := r.Probe(context.Background())
+	fmt.Printf("A %v, B %v\n", p.status(TierA).OK, p.status(TierB).OK)
+	if a := p.status(TierA); a.Reason == "" {
+		return fmt.Errorf("no reason is given: %+v", a)
+	}
+	pol := plainPolicy(dir)
+	pol.Require = Properties()
+	_, err = r.Run(context.Background(), &Cmd{Argv: []string{"/bin/true"}, Policy: pol})
+	fmt.Println("refused:", tongs.CodeOf(err))
+	pol.Require = nil
+	var out bytes.Buffer
+	if _, err := r.Run(context.Background(), &Cmd{Argv: []string{"/bin/echo", "hello"}, Policy: pol, Stdout: &out}); err != nil {
+		return err
+	}
+	fmt.Print("ran: ", out.String())
 	return nil
 }

@@ -166,3 +166,14 @@ func TestATreeThatIsAnotherOneIsTriedAgain(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// On a machine that allows no namespaces, such as the inside of this very sandbox, tier A says why it does not work,
+// tier B does, and what requires more is refused.
+func TestInsideASandbox(t *testing.T) {
+	w := newWorld(t)
+	ws := w.workspace()
+	_, out := bash(t, runner(t, TierA), w.policy(ws), w.fill("TONGS_TEST_HOST=nested TONGS_TEST_DIR=$PWD "+w.attack, ws))
+	if out != "A false, B true\nrefused: SANDBOX_UNAVAILABLE\nran: hello\n" {
+		t.Error(out)
+	}
+}

@@ -202,7 +202,6 @@ func (p *plan) base() {
 	dir := func(path string) { p.add(launch.Mount{Kind: launch.MakeDir, Target: path}) }
 	p.add(launch.Mount{
 		Kind: launch.MountProc, Target: "/proc", Attr: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC,
-		Optional: true, Missing: "/proc: the machine does not allow a new one",
 	})
 	p.maskProc()
 	for _, d := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
@@ -229,7 +228,15 @@ func (p *plan) base() {
 	if p.mapped {
 		uid, gid = launch.SandboxID, launch.SandboxID
 	}
-	for name, content := range etcFiles(uid, gid, lookupEnv(p.spec.Env, "HOME")) {
+	files := etcFiles(uid, gid, lookupEnv(p.spec.Env, "HOME"))
+	if p.pol.Network.Mode == NetworkOpen {
+		for _, name := range []string{"hosts", "resolv.conf"} {
+			if b, err := os.ReadFile("/etc/" + name); err == nil {
+				files[name] = string(b)
+			}
+		}
+	}
+	for name, content := range files {
 		if _, own := p.pol.Files["/etc/"+name]; !own && p.res.treeOf("/etc/"+name) == nil {
 			p.add(launch.Mount{Kind: launch.MakeFile, Target: "/etc/" + name, Source: content})
 		}

@@ -140,6 +140,8 @@ func fix(tier, kernel string, err error) string {
 		return "User namespaces are for root only here. As root: sysctl -w kernel.unprivileged_userns_clone=1"
 	case inContainer():
 		return "This is a container whose seccomp or AppArmor profile forbids namespaces. Start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or use tier B."
+	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
+		return "Something forbids namespaces to this program: a system call filter, a security module, or the sandbox that it runs in itself."
 	}
 	return ""
 }

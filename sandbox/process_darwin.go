@@ -169,7 +169,7 @@ func (run *running) clean() {
 func (run *running) wait(std *streams) (*Result, error) {
 	err := run.cmd.Wait()
 	_ = syscall.Kill(-run.cmd.Process.Pid, syscall.SIGKILL) // what it left in its group
-	std.drain(2 * time.Second)
+	std.drain()
 	run.clean()
 	run.mu.Lock()
 	defer run.mu.Unlock()

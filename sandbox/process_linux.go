@@ -23,9 +23,6 @@ const killGrace = 40 * time.Millisecond
 // supervisorGrace is the same in tier B, where killing init first would let its children go.
 const supervisorGrace = 2 * time.Second
 
-// drainGrace is how long output may still come after everything that could write it is gone.
-const drainGrace = 2 * time.Second
-
 // running is a Process on this platform.
 type running struct {
 	keeper *keeper
@@ -295,7 +292,7 @@ func (run *running) conclude(std *streams) (*Result, error) {
 	if err != nil {
 		figures = &launch.Reply{} // the keeper is gone, and with it what it knew
 	}
-	std.drain(drainGrace)
+	std.drain()
 	_ = run.ctl.Close()
 	_ = run.pidfd.Close()
 	run.mu.Lock()

@@ -422,6 +422,41 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
+// slowWriter takes its time, as a terminal over a bad line does.
+type slowWriter struct {
+	n     int
+	taken chan struct{}
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	<-w.taken
+	w.n += len(p)
+	return len(p), nil
+}
+
+// A slow reader gets everything, even if the program ended long ago.
+func TestASlowWriterLosesNothing(t *testing.T) {
+	r := runner(t, TierA)
+	w := &slowWriter{taken: make(chan struct{})}
+	p, err := r.Start(context.Background(), &Cmd{Argv: []string{"/bin/sh", "-c", "head -c 200000 /dev/zero"}, Policy: plainPolicy(place(t)), Stdout: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.run.over
+	go func() {
+		for {
+			select {
+			case w.taken <- struct{}{}:
+			case <-p.Done():
+				return
+			}
+		}
+	}()
+	if _, err := p.Wait(); err != nil || w.n != 200000 {
+		t.Errorf("%d bytes, %v", w.n, err)
+	}
+}
+
 type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
@@ -453,7 +488,7 @@ func TestDescriptorsDoNotReachTheProgram(t *testing.T) {
 }
 
 func TestRunsAsUser(t *testing.T) {
-	asUser(t, "Test(HowAProgramEnds|Streams|TalkingToABackgroundJob|KillAndCancel|Terminal|AProgramThatCannotStart|Reports|TreesInsideTrees|AWorkspaceBehindALink|FilesThatExistInsideOnly|SocketsOfTheHostInTheWorkspace|LargeSpecs|ManyAtOnce|TheKeeperDies|DescriptorsDoNotReachTheProgram|Networks|Limits)")
+	asUser(t, "Test(HowAProgramEnds|Streams|TalkingToABackgroundJob|KillAndCancel|Terminal|AProgramThatCannotStart|Reports|TreesInsideTrees|AWorkspaceBehindALink|FilesThatExistInsideOnly|SocketsOfTheHostInTheWorkspace|LargeSpecs|ManyAtOnce|TheKeeperDies|DescriptorsDoNotReachTheProgram|Networks|Limits|InsideASandbox|WorkspacesInOddPlaces)")
 }
 
 func TestNetworks(t *testing.T) {
@@ -494,6 +529,11 @@ func TestNetworks(t *testing.T) {
 			_, out := bash(t, r, pol, w.fill(`{A} dial tcp 127.0.0.1:{T}; {A} dial unix @{M}; {A} socket 40 1 0`, ws))
 			if n := strings.Count(out, "ESCAPED"); n != 1 {
 				t.Errorf("%d of 3 got through: %s", n, out)
+			}
+			if resolv, err := os.ReadFile("/etc/resolv.conf"); err == nil {
+				if _, out := bash(t, r, pol, "cat /etc/resolv.conf"); out != string(resolv) {
+					t.Errorf("names are resolved otherwise than outside: %q", out)
+				}
 			}
 		})
 	})

@@ -128,24 +128,25 @@ func (s *streams) collect(r *os.File, w io.Writer, t *tail) {
 	}
 	s.copies.Go(func() {
 		buf := make([]byte, copyBuffer)
-		failed := false
+		failed, waited := false, false
 		for {
 			n, err := r.Read(buf)
 			if n > 0 {
+				waited = false
 				t.add(buf[:n])
-				over := s.written.Add(int64(n)) - s.limit
-				keep := n
-				if s.limit >= 0 && over > 0 {
-					keep = max(0, n-int(min(over, int64(n))))
-					s.kill(LimitOutput)
-				}
-				if !failed && keep > 0 {
+				if keep := s.within(n); keep > 0 && !failed {
 					if _, werr := w.Write(buf[:keep]); werr != nil {
 						failed = true
 						s.err.CompareAndSwap(nil, &werr)
 						s.kill("write")
 					}
 				}
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) && !waited {
+				// The deadline may have passed while the writer took its time: only one that passes in here counts.
+				waited = true
+				_ = r.SetReadDeadline(time.Now().Add(drainGrace))
+				continue
 			}
 			if err != nil {
 				return
@@ -154,28 +155,34 @@ func (s *streams) collect(r *os.File, w io.Writer, t *tail) {
 	})
 }
 
-// drain waits until everything was copied; but not longer than grace, in case somebody outside holds a pipe.
-func (s *streams) drain(grace time.Duration) {
-	done := make(chan struct{})
-	go func() {
-		s.copies.Wait()
-		close(done)
-	}()
-	t := time.NewTimer(grace)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
+// within counts bytes and returns how many of them are still within the limit.
+func (s *streams) within(n int) int {
+	over := s.written.Add(int64(n)) - s.limit
+	if s.limit < 0 || over <= 0 {
+		return n
 	}
-	for _, f := range s.ours {
+	s.kill(LimitOutput)
+	return max(0, n-int(min(over, int64(n))))
+}
+
+// drainGrace is how long output may still come after everything that should write it is gone.
+const drainGrace = time.Second
+
+// drain waits until everything was copied, however slow the writers are. But nobody outside who got hold of a pipe
+// holds it up.
+func (s *streams) drain() {
+	outputs := []*os.File{s.ours[1], s.ours[2], s.master}
+	for _, f := range outputs {
+		if f != nil {
+			_ = f.SetReadDeadline(time.Now().Add(drainGrace))
+		}
+	}
+	s.copies.Wait()
+	for _, f := range append(outputs, s.ours[0]) {
 		if f != nil {
 			_ = f.Close()
 		}
 	}
-	if s.master != nil {
-		_ = s.master.Close()
-	}
-	<-done
 }
 
 func (s *streams) count() int64 {

@@ -9,6 +9,9 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
+// endOfInput is what a person types at a terminal to end the input: control-D.
+const endOfInput = 4
+
 // terminal takes the master of the command's terminal and begins to copy.
 func (s *streams) terminal(fds []int) *os.File {
 	if len(fds) != 1 || s.cmd.PTY == nil {
@@ -19,7 +22,11 @@ func (s *streams) terminal(fds []int) *os.File {
 	s.master = os.NewFile(uintptr(fds[0]), "terminal")
 	s.collect(s.master, s.cmd.Stdout, &s.tails[0])
 	if s.cmd.Stdin != nil {
-		go func() { _, _ = io.Copy(s.master, s.cmd.Stdin) }()
+		go func() {
+			if _, err := io.Copy(s.master, s.cmd.Stdin); err == nil {
+				_, _ = s.master.Write([]byte{endOfInput})
+			}
+		}()
 	}
 	return s.master
 }

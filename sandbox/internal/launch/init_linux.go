@@ -447,7 +447,7 @@ func (p *initProcess) check() error {
 	}
 	if fd, err := unix.Open("/proc/self/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
 		_ = unix.Close(fd)
-	} else if len(p.missing) == 0 {
+	} else {
 		return step("check: /proc", err)
 	}
 	return nil

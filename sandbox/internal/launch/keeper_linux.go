@@ -36,7 +36,7 @@ type kept struct {
 	// conn is our end of the stream on which init is told to begin; -1 once it was.
 	conn    int
 	group   *cgroup
-	scratch string
+	scratch *scratch
 	orphans bool
 }
 
@@ -138,8 +138,9 @@ func (k *keeper) start(req *Request, fds []int) (*Reply, int, error) {
 	rep := &Reply{PID: run.pid, Held: run.group.limit(req.Cgroup)}
 	run.orphans = !req.Namespaces
 	if req.Scratch != "" {
-		run.scratch, err = k.makeScratch(req.Scratch)
-		rep.Scratch = run.scratch
+		if run.scratch, err = k.makeScratch(req.Scratch); err == nil {
+			rep.Scratch = run.scratch.dir
+		}
 	}
 	if err == nil {
 		err = conn{run.conn}.write(msgBegin, nil, fds...)
@@ -198,9 +199,7 @@ func (k *keeper) discard(run *kept) {
 		delete(k.leaving, run.pid)
 		k.mu.Unlock()
 		run.group.remove()
-		if run.scratch != "" {
-			_ = os.RemoveAll(run.scratch)
-		}
+		run.scratch.remove()
 	})
 }
 
@@ -269,18 +268,51 @@ func (k *keeper) idmap(uid, gid int) (int, error) {
 
 const scratchPrefix = "tongs-scratch-"
 
+// scratch is a private directory. It is locked while it is in use, so that a keeper in another container, which cannot see
+// us, does not take it for abandoned. A nil one is none.
+type scratch struct {
+	dir  string
+	lock int
+}
+
 // makeScratch makes a private directory, and once for each parent removes those that dead keepers left there.
-func (k *keeper) makeScratch(parent string) (string, error) {
+func (k *keeper) makeScratch(parent string) (*scratch, error) {
 	if !k.swept[parent] {
 		k.swept[parent] = true
 		entries, _ := os.ReadDir(parent)
 		for _, e := range entries {
 			if mark, ok := strings.CutPrefix(e.Name(), scratchPrefix); ok && e.IsDir() && abandoned(mark) {
-				_ = os.RemoveAll(parent + "/" + e.Name())
+				if s, err := lockScratch(parent + "/" + e.Name()); err == nil {
+					s.remove()
+				}
 			}
 		}
 	}
-	return os.MkdirTemp(parent, scratchPrefix+k.mark+"-")
+	dir, err := os.MkdirTemp(parent, scratchPrefix+k.mark+"-")
+	if err != nil {
+		return nil, err
+	}
+	return lockScratch(dir)
+}
+
+// lockScratch takes a directory that nobody uses.
+func lockScratch(dir string) (*scratch, error) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return &scratch{dir, fd}, nil
+}
+
+func (s *scratch) remove() {
+	if s != nil {
+		_ = os.RemoveAll(s.dir)
+		_ = unix.Close(s.lock)
+	}
 }
 
 // processMark names a process, also across reuse of its number: "4711-123456".

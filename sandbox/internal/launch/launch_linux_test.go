@@ -181,3 +181,33 @@ func TestDescriptorsTravel(t *testing.T) {
 		t.Error("the end is not seen")
 	}
 }
+
+// What dead keepers left is removed; what is in use, though its keeper cannot be seen, is not.
+func TestScratchDirectories(t *testing.T) {
+	parent := t.TempDir()
+	dead, used := filepath.Join(parent, scratchPrefix+"1-1-x"), filepath.Join(parent, scratchPrefix+"1-1-y")
+	for _, d := range []string{dead + "/deep", used, filepath.Join(parent, "other")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held, err := lockScratch(used)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keeper{mark: processMark(os.Getpid()), swept: map[string]bool{}}
+	s, err := k.makeScratch(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, there := range map[string]bool{dead: false, used: true, filepath.Join(parent, "other"): true, s.dir: true} {
+		if _, err := os.Stat(path); (err == nil) != there {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	s.remove()
+	held.remove()
+	if entries, _ := os.ReadDir(parent); len(entries) != 1 {
+		t.Errorf("%v", entries)
+	}
+}
