@@ -47,14 +47,15 @@ func findDenied(text, dir string, res *resolved, mode NetworkMode) (list []Denia
 		if len(line) > 2000 {
 			continue
 		}
-		if mode != NetworkOpen {
+		if mode != NetworkOpen && mentions(line, "resolve", "getaddrinfo", "lookup") {
 			for _, re := range said.hosts {
 				if m := re.FindStringSubmatch(line); m != nil && m[1] != "localhost" {
 					add(Denial{Kind: "network", Host: strings.TrimSuffix(strings.ToLower(m[1]), ".")})
 				}
 			}
 		}
-		if !said.refused.MatchString(line) {
+		if !mentions(line, "denied", "permitted", "Read-only", "read-only", "No such", "no such", "busy", "EACCES", "EPERM", "EROFS", "ENOENT", "EBUSY") ||
+			!said.refused.MatchString(line) {
 			continue
 		}
 		for _, m := range said.path.FindAllStringSubmatch(line, 8) {
@@ -64,6 +65,16 @@ func findDenied(text, dir string, res *resolved, mode NetworkMode) (list []Denia
 		}
 	}
 	return list
+}
+
+// mentions reports whether a line holds one of the words: a quick look before the slow ones.
+func mentions(line string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(line, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // deniedPath says what of a path on the host the sandbox kept from the command, or nil. A path that does not exist was

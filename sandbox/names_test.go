@@ -205,3 +205,12 @@ func BenchmarkScanNames(b *testing.B) {
 		_, _ = s.appeared()
 	}
 }
+
+func BenchmarkFindDenied(b *testing.B) {
+	text := strings.Repeat("ok   github.com/example/package/sub/name 0.123s coverage: 81.2% of statements in ./...\n", 400)
+	res := &resolved{trees: []tree{{"/usr", false}}}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		findDenied(text, "/", res, "")
+	}
+}
