@@ -85,6 +85,7 @@ func (r *Runner) start(ctx context.Context, tier string, cmd *Cmd) (*Process, er
 	}
 	std.closeChild()
 	std.start()
+	std.feed()
 	p := &Process{done: make(chan struct{}), std: std, run: run}
 	go func() {
 		defer close(p.done)

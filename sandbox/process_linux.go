@@ -152,6 +152,7 @@ func (run *running) attend(std *streams) (*Process, error) {
 	started := run.started != nil && run.failed == nil
 	run.mu.Unlock()
 	if started {
+		std.feed()
 		return p, nil
 	}
 	<-p.done

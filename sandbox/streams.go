@@ -100,11 +100,8 @@ func (s *streams) abandon() {
 	}
 }
 
-// start begins to copy.
+// start begins to copy output.
 func (s *streams) start() {
-	if s.ours[0] != nil && s.cmd.Stdin != nil {
-		go s.feed(s.ours[0])
-	}
 	if s.ours[1] != nil {
 		s.collect(s.ours[1], s.cmd.Stdout, &s.tails[0])
 	}
@@ -113,10 +110,15 @@ func (s *streams) start() {
 	}
 }
 
-// feed copies the caller's reader. It is not waited for: the reader may never end.
-func (s *streams) feed(w *os.File) {
-	_, _ = io.Copy(w, s.cmd.Stdin)
-	_ = w.Close()
+// feed begins to copy the caller's reader, once the command runs: a start that is tried again must find it untouched. It
+// is not waited for: the reader may never end.
+func (s *streams) feed() {
+	if w := s.ours[0]; w != nil && s.cmd.Stdin != nil {
+		go func() {
+			_, _ = io.Copy(w, s.cmd.Stdin)
+			_ = w.Close()
+		}()
+	}
 }
 
 const copyBuffer = 256 << 10
