@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// GlobPaths is how many paths glob returns by default: 100. GlobMax is the most: 500.
 	GlobPaths, GlobMax int
-	// GrepMatches is how many matches grep returns by default: 100. GrepMax is the most: 1000. GrepChars is how many
+	// GrepMatches is how many matches grep returns by default: 100. GrepMax is the most: 1000, or GrepMatches. GrepChars is how many
 	// characters of a line it shows: 300.
 	GrepMatches, GrepMax, GrepChars int
 	// User is whose git configuration says what is ignored; nil means ignore.CurrentUser.
@@ -32,7 +32,7 @@ func Tools(opt Options) ([]tongs.Tool, error) {
 	set(&t.opt.GlobPaths, 100)
 	set(&t.opt.GlobMax, 500)
 	set(&t.opt.GrepMatches, 100)
-	set(&t.opt.GrepMax, 1000)
+	set(&t.opt.GrepMax, max(1000, t.opt.GrepMatches))
 	set(&t.opt.GrepChars, 300)
 	user := ignore.CurrentUser()
 	if opt.User != nil {

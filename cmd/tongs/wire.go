@@ -232,7 +232,7 @@ func tools(cfg *config.Config, confined *confine.Confiner) (*registry.Registry, 
 	if err != nil {
 		return nil, nil, err
 	}
-	finders, err := find.Tools(find.Options{GlobPaths: int(l.GlobResults), GlobMax: int(l.GlobMax)})
+	finders, err := find.Tools(find.Options{GlobPaths: int(l.GlobResults), GlobMax: int(l.GlobMax), GrepMatches: int(l.GrepMatches)})
 	if err != nil {
 		return nil, nil, err
 	}

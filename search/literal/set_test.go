@@ -59,7 +59,7 @@ func compareSet(t *testing.T, words []string, fold bool, text []byte) {
 func TestSet(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	alphabets := []string{"ab\n", "abcdefgh\n", "kKsſ\u212axyz\n", "пПрРя\n", "aé\n_ "}
-	for range 6000 {
+	for range 3000 {
 		alphabet := []rune(alphabets[rnd.IntN(len(alphabets))])
 		word := func(n int) string {
 			w := make([]rune, n)
@@ -89,7 +89,7 @@ func TestPrintsKernel(t *testing.T) {
 		return
 	}
 	rnd := rand.New(rand.NewPCG(5, 6))
-	for range 5000 {
+	for range 2000 {
 		var finders []*Finder
 		for range 2 + rnd.IntN(20) {
 			w := make([]byte, 3+rnd.IntN(4))
