@@ -261,8 +261,9 @@ var resourceAttempts = []attempt{
 	{name: "raise the process limit", script: `{A} rlimit 6`},
 	{name: "raise the soft process limit", script: `{A} nproc-soft`},
 	{name: "one large file", script: `dd if=/dev/zero of=big bs=1M count=100 2>/dev/null && echo ESCAPED; rm -f big`},
-	{name: "several files", script: `for i in 1 2 3; do dd if=/dev/zero of=b$i bs=1M count=30 2>/dev/null || exit; done; sleep 0.5; echo ESCAPED; rm -f b?`},
-	{name: "many files", script: `mkdir m; cd m; for i in $(seq 1200); do : > $i || exit; done; sleep 0.5; echo ESCAPED; cd ..; rm -rf m`},
+	// Growth is looked at from time to time: these wait until it must have been, also on a machine that is busy.
+	{name: "several files", script: `for i in 1 2 3; do dd if=/dev/zero of=b$i bs=1M count=30 2>/dev/null || exit; done; sleep 4; echo ESCAPED; rm -f b?`},
+	{name: "many files", script: `mkdir m; cd m; for i in $(seq 1200); do : > $i || exit; done; sleep 4; echo ESCAPED; cd ..; rm -rf m`},
 	{name: "output without end", script: `head -c 200M /dev/zero | tr '\0' y; echo ESCAPED`, uncontrolled: "its output would have to be kept"},
 	{name: "processor time", script: `for i in 1 2 3 4; do (while :; do :; done) & done; wait; echo ESCAPED`, uncontrolled: "it never ends", wall: time.Second},
 }
