@@ -21,9 +21,12 @@ var errTooMany = errors.New("too many files")
 // It fails where there are more files than can be looked at: a rule that cannot be kept is a refusal.
 func (c *Confiner) ruled(p *sandbox.Policy, g tongs.Grant) error {
 	kinds := ruledKinds(c.opt.Rules())
-	ruler, ok := g.(workspace.Ruler)
-	if kinds == 0 || !ok {
+	if kinds == 0 {
 		return nil
+	}
+	ruler, ok := g.(workspace.Ruler)
+	if !ok {
+		return tongs.Errorf(tongs.CodeInternal, "there are rules about paths, and what was decided does not say which of them hold")
 	}
 	effects, left := g.Effects(), maxRuled
 	for _, root := range c.opt.Workspace.Roots() {
