@@ -53,6 +53,17 @@ func scanNames(roots, protect, hide, exempt []string) scanned {
 	return s
 }
 
+// there returns the protected names that existed at the start, exempt ones too.
+func (s *scanned) there() (paths []string) {
+	for p := range s.had {
+		if _, err := os.Lstat(p); err == nil && !slices.Contains(s.hidden, p) {
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
 // appeared returns the protected names that are there now and were not at the start, and whether there was more than
 // could be looked at. Only directories that changed since are searched.
 func (s *scanned) appeared() (paths []string, cut bool) {
@@ -156,15 +167,13 @@ func readDir(dir string) []os.DirEntry {
 	return entries
 }
 
-// isRepository reports whether git takes a directory with these entries for a repository, whatever its name is.
+// isRepository reports whether git takes a directory with these entries for a repository, whatever its name is: one that
+// has HEAD, objects and refs, or HEAD and commondir, which names where the others are.
 func isRepository(entries []os.DirEntry) bool {
-	n := 0
-	for _, e := range entries {
-		if e.Name() == "HEAD" || e.Name() == "objects" || e.Name() == "refs" {
-			n++
-		}
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name })
 	}
-	return n == 3
+	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 // repositories reports the parts of a repository that git obeys, and of those of its submodules.

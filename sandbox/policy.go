@@ -23,6 +23,9 @@ type Policy struct {
 	// Exempt are paths that these names do not hold for, because they were approved, and Caches are trees in which
 	// they mean nothing: nobody obeys what lies in a cache.
 	Exempt, Caches []string
+	// Found, where it is set, is called with the paths that ProtectedNames hold for and that are there, before anything
+	// runs. An error refuses the run.
+	Found func(protected []string) error
 	// Files are read-only files that exist in the sandbox only, by path.
 	Files map[string]string
 

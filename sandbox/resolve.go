@@ -124,6 +124,11 @@ func resolvePolicy(pol *Policy) (*resolved, error) {
 		}
 	}
 	r.hidden, r.protected, r.absent = unique(r.hidden), unique(r.protected), unique(r.absent)
+	if pol.Found != nil {
+		if err := pol.Found(r.scan.there()); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
 }
 

@@ -219,6 +219,8 @@ func (m *move) copy() error {
 type copying struct {
 	ctx context.Context
 	dev uint64
+	// plain leaves out what is neither a file, a directory nor a link, instead of failing.
+	plain bool
 }
 
 func (c copying) entry(src handle, name string, dst handle, newName string) error {
@@ -240,6 +242,9 @@ func (c copying) entry(src handle, name string, dst handle, newName string) erro
 			err = dst.symlink(target, newName)
 		}
 	default:
+		if c.plain {
+			return nil
+		}
 		err = errNotRegular
 	}
 	if err != nil {
