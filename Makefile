@@ -9,7 +9,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: launcher ## build bin/tongs, with the sandbox's launcher in it
@@ -64,6 +64,14 @@ cross: ## compile for every platform
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: bench-sandbox
+bench-sandbox: launcher ## sandboxed runs beside bubblewrap and plain ones
+	$(GO) run ./bench/sandbox -launcher $(CURDIR)/sandbox/launcher.bin
+
+.PHONY: bench-search
+bench-search: ## searches beside ripgrep and fd
+	$(GO) run ./bench/search
+
 FUZZTIME ?= 60s
 
 .PHONY: fuzz
@@ -75,6 +83,9 @@ soak: needs ## the long forms of the safety tests: composed commands, thousands 
 	COMMAND_SOAK=200000 $(GO) test -run TestComposed -timeout 30m ./command
 	TONGS_SOAK=1000 $(GO) test -run 'NothingIsLeft|TheHostIsKilled' -timeout 60m ./sandbox
 	TONGS_MILLION=1 $(GO) test -run Million ./search/walk
+	TONGS_MILLION=1 $(GO) test -run ManyFiles -timeout 30m ./search/grep
+	TONGS_IGNORE_CASES=60000 $(GO) test -timeout 30m ./search/ignore
+	$(GO) test -run Differential -timeout 30m ./search/regex -patterns 50000
 
 .PHONY: update
 update: ## rewrite the snapshots and golden files that the tests compare with
