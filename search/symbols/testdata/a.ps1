@@ -1,0 +1,3 @@
+<# function Fake {} #>
+Function Get-Thing { # DEF function Get-Thing
+}

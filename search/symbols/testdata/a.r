@@ -1,0 +1,4 @@
+# fake <- function(x) x
+area <- function(x) { # DEF function area
+  x
+}
