@@ -68,7 +68,7 @@ func TestUnreadable(t *testing.T) {
 		defer tr.Close()
 		d, err := tr.Dir(".")
 		must(t, err)
-		s.units, s.found, s.searched = []unit{{d, []string{"closed", "open"}}}, make([][]File, 1), []int{-1}
+		s.units, s.found, s.searched = []unit{{dir: d, files: []string{"closed", "open"}}}, make([][]File, 1), []int{-1}
 		s.work(t.Context(), tr)
 		res := s.result()
 		if show(res) != "open:1:needle\n" || res.SkippedCount != 1 || !errors.Is(res.Skipped[0].Err, fs.ErrPermission) {

@@ -27,6 +27,43 @@ func formatOf(head []byte) (text.Format, bool) {
 
 var zero = []byte{0}
 
+// Form is how a search takes a file.
+type Form uint8
+
+// The forms.
+const (
+	// Plain is text in UTF-8 or another encoding that extends ASCII.
+	Plain Form = iota
+	// Binary is passed over.
+	Binary
+	// Decoded is text whose bytes are others than those that are searched.
+	Decoded
+)
+
+// FormOf tells from the begin of a file how a search takes it. A Plain file may turn out to be binary where a line with
+// control characters matches.
+func FormOf(head []byte) Form {
+	if len(head) == 0 {
+		return Plain
+	}
+	switch f, special := formatOf(head); {
+	case !special:
+		return Plain
+	case f.Encoding == text.Binary:
+		return Binary
+	case f.Encoding == text.UTF16LE || f.Encoding == text.UTF16BE:
+		return Decoded
+	default:
+		return Plain
+	}
+}
+
+// What a search looks at as a whole: lines up to MaxLine, and files up to MaxWhole if matches may span lines.
+const (
+	MaxLine  = maxLine
+	MaxWhole = maxWhole
+)
+
 // hasControl reports whether a line has control characters that text rarely holds.
 func hasControl(line []byte) bool {
 	for _, c := range line {

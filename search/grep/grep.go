@@ -1,4 +1,5 @@
-// Package grep searches the files of a tree for a pattern, without an index: every search reads what is there now.
+// Package grep searches the files of a tree for a pattern. Every search reads what is there now; who knows the files of a
+// tree, and which of them cannot match, may say so (see [Listed]).
 //
 // A walk lists the files first, so that they can be searched in the order of their paths by several workers, and so
 // that a search which has found enough stops there: what it returns does not depend on which worker was faster, and the
@@ -146,20 +147,7 @@ func (e *Engine) Search(ctx context.Context, tree Tree, q Query) (*Result, error
 		return nil, context.Cause(ctx)
 	}
 	s := newSearch(e, q)
-	done := make(chan error, 1)
-	go func() {
-		defer func() { <-e.searches }()
-		done <- s.tree(ctx, tree)
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			return nil, err
-		}
-		return s.result(), nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return s.wait(ctx, func() error { return s.tree(ctx, tree) })
 }
 
 // Reader searches one open file, whose path is for the result. Of a binary file the result tells whether it matches.

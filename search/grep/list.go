@@ -15,8 +15,37 @@ const unitSize = 32
 
 // unit is a part of the work: files of one directory that stand together in the order of all paths.
 type unit struct {
-	dir   *walk.Dir
-	files []string // paths below the root
+	dir *walk.Dir
+	rel string // the path of the directory, where dir is not set
+	// files are the paths below the root; where not all files of a unit are among them, at is which of its size files
+	// each one is.
+	files []string
+	at    []int
+	size  int
+}
+
+// upTo returns how many files of the unit there are up to files[i].
+func (u *unit) upTo(i int) int {
+	if u.at == nil {
+		return i + 1
+	}
+	return u.at[i] + 1
+}
+
+// path returns the path of the directory.
+func (u *unit) path() string {
+	if u.dir != nil {
+		return u.dir.Rel()
+	}
+	return u.rel
+}
+
+// all returns how many files the unit has.
+func (u *unit) all() int {
+	if u.at == nil {
+		return len(u.files)
+	}
+	return u.size
 }
 
 // folder is what a walk found in one directory.
@@ -130,7 +159,7 @@ func (o *order) emit(at int) (next int) {
 func (o *order) add(dir *walk.Dir, files []string) {
 	for len(files) > 0 {
 		n := min(unitSize, len(files))
-		o.units = append(o.units, unit{dir, files[:n:n]})
+		o.units = append(o.units, unit{dir: dir, files: files[:n:n]})
 		files = files[n:]
 	}
 }

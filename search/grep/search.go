@@ -17,6 +17,7 @@ type search struct {
 	engine *Engine
 	q      Query
 	units  []unit
+	listed *Listed // where somebody else listed the files
 	next   atomic.Int64
 	// horizon is the last unit that can matter: those before it hold enough.
 	horizon atomic.Int64
@@ -72,17 +73,7 @@ func (s *search) tree(ctx context.Context, t Tree) error {
 	if s.units, err = list(ctx, tree, workers, t.Pick); err != nil {
 		return err
 	}
-	s.found = make([][]File, len(s.units))
-	s.searched = make([]int, len(s.units))
-	for i := range s.searched {
-		s.searched[i] = -1
-	}
-	var group sync.WaitGroup
-	for range min(workers, len(s.units)) {
-		group.Go(func() { s.work(ctx, tree) })
-	}
-	group.Wait()
-	return context.Cause(ctx)
+	return s.inUnits(ctx, tree)
 }
 
 // all searches every file as the walk comes to it, while its directory is open. It is for searches that need all of
@@ -160,14 +151,11 @@ func (s *search) put(at int64, files []File, searched, matches int) {
 // result puts together what the units found. All workers have ended.
 func (s *search) result() *Result {
 	r := &s.res
-	total := r.Examined
-	for i, u := range s.units {
-		total += len(u.files)
-		if n := s.searched[i]; n > 0 && int64(i) <= s.horizon.Load() {
-			r.Examined += n
-		}
+	if s.listed != nil {
+		s.countListed()
+	} else {
+		s.countUnits()
 	}
-	r.Unexamined = total - r.Examined
 	all := slices.Concat(s.found...)
 	slices.SortFunc(all, func(a, b File) int {
 		if c := b.Modified.Compare(a.Modified); c != 0 {
@@ -181,6 +169,19 @@ func (s *search) result() *Result {
 		s.cutFiles(all)
 	}
 	return r
+}
+
+// countUnits says how many files were looked at.
+func (s *search) countUnits() {
+	r := &s.res
+	total := r.Examined
+	for i, u := range s.units {
+		total += len(u.files)
+		if n := s.searched[i]; n > 0 && int64(i) <= s.horizon.Load() {
+			r.Examined += n
+		}
+	}
+	r.Unexamined = total - r.Examined
 }
 
 // cutFiles keeps the files from Offset on, at most Limit of them.

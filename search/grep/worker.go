@@ -34,8 +34,9 @@ type worker struct {
 	s    *search
 	slot *slot
 	scan *regex.Scanner
-	// dir is the directory that is open as folder.
+	// dir, or rel, is the directory that is open as folder.
 	dir    *walk.Dir
+	rel    string
 	folder walk.Folder
 	opened bool
 	// found and searched are what it came to, where there are no units.
@@ -97,19 +98,18 @@ func (w *worker) visit(ctx context.Context, e *walk.Entry) (err error) {
 
 // unit searches the files of a unit.
 func (w *worker) unit(ctx context.Context, tree *walk.Tree, at int64) {
-	u := w.s.units[at]
-	if err := w.enter(tree, u.dir); err != nil {
-		w.s.skip(u.dir.Rel(), err)
+	u := &w.s.units[at]
+	if err := w.enter(tree, u); err != nil {
+		w.s.skip(u.path(), err)
 		w.s.put(at, nil, 0, 0)
 		return
 	}
 	var found []File
-	searched, matches := 0, 0
-	for _, rel := range u.files {
+	searched, matches := u.all(), 0
+	for i, rel := range u.files {
 		if ctx.Err() != nil || at > w.s.horizon.Load() {
 			return
 		}
-		searched++
 		f, ok, err := w.open(ctx, rel)
 		if err != nil {
 			w.s.skip(rel, err)
@@ -117,6 +117,7 @@ func (w *worker) unit(ctx context.Context, tree *walk.Tree, at int64) {
 		if ok {
 			found = append(found, f)
 			if matches += f.Count; matches >= w.s.q.need() && w.s.q.need() > 0 {
+				searched = u.upTo(i)
 				break
 			}
 		}
@@ -124,15 +125,19 @@ func (w *worker) unit(ctx context.Context, tree *walk.Tree, at int64) {
 	w.s.put(at, found, searched, matches)
 }
 
-func (w *worker) enter(tree *walk.Tree, dir *walk.Dir) (err error) {
-	if w.opened && w.dir == dir {
+func (w *worker) enter(tree *walk.Tree, u *unit) (err error) {
+	if w.opened && w.dir == u.dir && w.rel == u.rel {
 		return nil
 	}
 	if w.opened {
 		w.folder.Close()
 	}
-	w.folder, err = tree.Folder(dir)
-	w.dir, w.opened = dir, err == nil
+	if u.dir != nil {
+		w.folder, err = tree.Folder(u.dir)
+	} else {
+		w.folder, err = tree.FolderAt(u.rel)
+	}
+	w.dir, w.rel, w.opened = u.dir, u.rel, err == nil
 	return err
 }
 

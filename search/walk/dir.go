@@ -20,6 +20,8 @@ type Dir struct {
 	outer, rules *ignore.Rules
 	dev, ino     uint64
 	modified     int64
+	// special are the names that matter, as they were found in the directory.
+	special special
 }
 
 // Rel returns the path below the root, "." for the root.
@@ -99,7 +101,7 @@ func (t *Tree) open(d *Dir, in *openDir) (*openDir, error) {
 func (t *Tree) enter(o *openDir, found special) {
 	o.entered = true
 	d := o.dir
-	d.outer = d.rules
+	d.outer, d.special = d.rules, found
 	if t.opt.NoIgnore || found == 0 {
 		return
 	}

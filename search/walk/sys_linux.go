@@ -249,6 +249,9 @@ type Handle struct{ fd int }
 // Fd returns the descriptor.
 func (h Handle) Fd() int { return h.fd }
 
+// Fd returns the descriptor of the directory.
+func (f Folder) Fd() int { return f.sys.fd }
+
 // Read reads up to len(b) bytes; at the end of the file it returns io.EOF.
 func (h Handle) Read(b []byte) (int, error) {
 	for {
