@@ -213,6 +213,18 @@ type Grant interface {
 	Sent(what string)
 }
 
+// Showing may be implemented by a Grant that can show a person what an extension is about, instead of what the plan of
+// the call shows. Preview is called only when somebody is asked.
+type Showing interface {
+	ExtendShowing(ctx context.Context, reason string, preview func(context.Context) (string, error), effects ...Effect) error
+}
+
+// Settler may be implemented by Commands. Settle asks, on behalf of the call that it belongs to, about what an ended
+// process of an earlier one left for a person to decide, and returns how that process ended, with what became of it.
+type Settler interface {
+	Settle(ctx context.Context, p Process) (*Exit, error)
+}
+
 // Connected may be implemented by a Grant that keeps the connections made under it in the row of the call. Where tells
 // target and address, and what became of it.
 type Connected interface {

@@ -2,6 +2,8 @@ package confine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -15,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/ran"
 	"github.com/tongs-ai/tongs/netguard"
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -37,7 +40,11 @@ func (c *commands) Run(ctx context.Context, cmd *tongs.Command) (*tongs.Exit, er
 
 // Start implements tongs.Commands.
 func (c *commands) Start(ctx context.Context, cmd *tongs.Command) (tongs.Process, error) {
-	return c.start(context.WithoutCancel(ctx), cmd, true)
+	p, err := c.start(context.WithoutCancel(ctx), cmd, true)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 func (c *commands) start(ctx context.Context, cmd *tongs.Command, background bool) (*process, error) {
@@ -51,20 +58,20 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 			Reason:  "nobody decided that a program may run",
 		}
 	}
-	var scratch string
+	p := &process{commands: c, cmd: cmd, effects: effects, background: background, denied: map[string]bool{}}
 	if cmd.Scratch {
-		dir, err := c.scratchDir(c.grant.Call())
+		dir, err := c.callDir(c.grant.Call(), "files-")
 		if err != nil {
 			return nil, err
 		}
-		scratch = dir
+		p.scratch = dir
 	}
-	policy := c.policy(cmd, effects, scratch)
+	policy := c.policy(cmd, effects, p.scratch)
 	if err := c.ruled(&policy, c.grant); err != nil {
 		return nil, err
 	}
-	p := &process{commands: c, cmd: cmd, scratch: scratch, background: background, denied: map[string]bool{}}
 	policy.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: p.serve(hosts(effects))}
+	policy.Found = p.found
 	run := &sandbox.Cmd{Argv: cmd.Argv, Policy: policy, Stdin: cmd.Stdin, StdinPipe: background, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
 	if cmd.TTY {
 		run.PTY = &sandbox.PTY{Rows: 40, Cols: 120}
@@ -75,12 +82,58 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 	if !cmd.ReadOnly {
 		c.grant.Sent("ran " + strings.Join(cmd.Argv, " "))
 	}
-	inner, err := c.opt.Runner.Start(ctx, run)
-	if err != nil {
+	if err := p.begin(ctx, run); err != nil {
 		return nil, err
 	}
-	p.inner = inner
 	return p, nil
+}
+
+// maxRecovered is how often a program is kept waiting for what others left.
+const maxRecovered = 4
+
+// begin starts the program, once what killed ones left was looked at.
+func (p *process) begin(ctx context.Context, run *sandbox.Cmd) (err error) {
+	for range maxRecovered {
+		if p.inner, err = p.opt.Runner.Start(ctx, run); err == nil {
+			return nil
+		}
+		p.entry.end()
+		p.entry = nil
+		if len(p.unfinished) == 0 {
+			return err
+		}
+		p.recover(ctx)
+	}
+	return err
+}
+
+var errUnfinished = errors.New("an earlier program was not finished")
+
+// found is told the protected names that are there before the program runs.
+func (p *process) found(names []string) (err error) {
+	runs := journal{p.opt.Runs}
+	if p.unfinished = runs.unfinished(names); len(p.unfinished) > 0 {
+		return errUnfinished
+	}
+	if p.cmd.ReadOnly || p.entry != nil {
+		return nil
+	}
+	if p.entry, err = runs.begin(record{p.grant.Call().ID, p.cmd.Argv, names}); err != nil {
+		return tongs.Errorf(tongs.CodeExecutionError, "the command was not run, since it could not be remembered that it runs: %w", err)
+	}
+	return nil
+}
+
+// recover takes away what programs planted whose host was killed, or others made since, and asks about it.
+func (p *process) recover(ctx context.Context) {
+	for _, u := range p.unfinished {
+		h := p.hold(u.planted, nil)
+		h.ask(ctx, p.grant, fmt.Sprintf("an earlier command was cut off (call %s: %s), and these protected names appeared since it began; "+
+			"it cannot be told whether it made them", u.Call, ran.Short(strings.Join(u.Argv, " "), 80)))
+		p.held.add(h)
+		u.end()
+	}
+	p.unfinished = nil
 }
 
 // undecided are the effects that a tool sees now and that nobody decided, or decided in another state.
@@ -108,6 +161,17 @@ type process struct {
 	inner      *sandbox.Process
 	scratch    string
 	background bool
+	// effects are those that were decided when it was started.
+	effects []tongs.Effect
+	// entry is that of the journal, unfinished what was found in it.
+	entry      *entry
+	unfinished []*unfinished
+
+	finishing sync.Once
+	exited    *tongs.Exit
+	err       error
+	settling  sync.Mutex
+	held      holding
 
 	mu     sync.Mutex
 	denied map[string]bool // hosts that nobody decided
@@ -162,18 +226,54 @@ func (p *process) Wait(ctx context.Context) (*tongs.Exit, error) {
 	case <-ended:
 		return nil, ctx.Err()
 	}
+	p.finishing.Do(func() { p.finish(ctx) })
+	p.settling.Lock()
+	defer p.settling.Unlock()
+	return p.exited, p.err
+}
+
+// finish looks at what the program did, once it is gone: what it planted is taken away, and asked about unless the call
+// that started it may be over.
+func (p *process) finish(ctx context.Context) {
+	defer func() { p.entry.end() }()
 	res, err := p.inner.Wait()
-	if res == nil {
+	if p.err = err; res == nil {
+		return
+	}
+	need := p.need(res)
+	h := p.hold(res.Report.Planted, p.effects)
+	p.held.add(h)
+	switch {
+	case err == nil && need != nil && !p.background: // it runs again, or fails as a whole
+		need.Reason += p.held.say()
+		p.err = need
+		p.held.keep("the command failed and is to be run again")
+	case !p.background:
+		p.held.ask(ctx, p.grant, reasonPlanted)
+	}
+	p.exited = p.exit(res)
+}
+
+const reasonPlanted = "the command made protected names where there were none; they are held until you decide"
+
+// Settle implements tongs.Settler.
+func (c *commands) Settle(ctx context.Context, proc tongs.Process) (*tongs.Exit, error) {
+	p, ok := proc.(*process)
+	if !ok {
+		return nil, tongs.Errorf(tongs.CodeInternal, "the process was not started here")
+	}
+	exit, err := p.Wait(ctx)
+	if exit == nil {
 		return nil, err
 	}
-	exit := p.exit(res)
-	if err != nil {
-		return exit, err
-	}
-	if need := p.need(res); need != nil && !p.background {
-		return exit, need
-	}
-	return exit, nil
+	p.settling.Lock()
+	defer p.settling.Unlock()
+	p.held.ask(ctx, c.grant, reasonPlanted)
+	settled := *p.exited
+	settled.Report = maps.Clone(settled.Report)
+	p.held.report(settled.Report)
+	p.exited = &settled
+	return p.exited, err
 }
 
 func (p *process) exit(res *sandbox.Result) *tongs.Exit {
@@ -181,7 +281,7 @@ func (p *process) exit(res *sandbox.Result) *tongs.Exit {
 		"tier": res.Report.Tier, "full": res.Report.Full, "layers": res.Report.Layers, "usage": res.Report.Usage,
 	}
 	for key, list := range map[string][]string{
-		"missing": res.Report.Missing, "limitsHit": res.Report.LimitsHit, "planted": res.Report.Planted, "deniedHosts": p.deniedHosts(),
+		"missing": res.Report.Missing, "limitsHit": res.Report.LimitsHit, "deniedHosts": p.deniedHosts(),
 	} {
 		if len(list) > 0 {
 			report[key] = list
@@ -190,6 +290,7 @@ func (p *process) exit(res *sandbox.Result) *tongs.Exit {
 	if len(res.Report.Denied) > 0 {
 		report["denied"] = res.Report.Denied
 	}
+	p.held.report(report)
 	return &tongs.Exit{
 		Code: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, Duration: res.Duration,
 		Files: p.files(), Report: report,
@@ -204,7 +305,7 @@ func (p *process) deniedHosts() []string {
 
 // need is what would have let a program through that failed. A path that the sandbox hid looks absent to the program,
 // so paths are best effort, and only those inside the roots can be asked for; hosts are exact.
-func (p *process) need(res *sandbox.Result) error {
+func (p *process) need(res *sandbox.Result) *tongs.Need {
 	if res.ExitCode == 0 || res.TimedOut {
 		return nil
 	}
@@ -266,7 +367,7 @@ func (p *process) files() []tongs.Attachment {
 			MIME: mime.TypeByExtension(filepath.Ext(name)), Path: path.Join("/", output.Root, filepath.ToSlash(rel)),
 		}
 		if strings.HasPrefix(a.MIME, "image/") && a.Size <= maxImage {
-			a.Data = readRegular(name)
+			a.Data, _ = readRegular(name, maxImage)
 		}
 		list = append(list, a)
 		return nil
@@ -277,19 +378,16 @@ func (p *process) files() []tongs.Attachment {
 	return list
 }
 
-// readRegular reads a file unless it was swapped for something else.
-func readRegular(name string) []byte {
+// readRegular reads a file of at most limit bytes, unless it was swapped for something else.
+func readRegular(name string, limit int64) ([]byte, bool) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxImage {
-		return nil
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, false
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxImage))
-	if err != nil {
-		return nil
-	}
-	return data
+	data, err := io.ReadAll(io.LimitReader(f, limit))
+	return data, err == nil
 }

@@ -27,8 +27,12 @@ type Options struct {
 	Private func(host string) bool
 	// Cache is the directory where build caches of this workspace are kept; empty gives programs none.
 	Cache string
-	// Scratch is the directory of the spill: a scratch directory is made in the part of the call. Empty refuses them.
+	// Scratch is the directory of the spill: scratch directories, and what a program planted and a person must look at, are
+	// kept in the part of the call. Empty refuses the former, and leaves the latter where they are, with a remark.
 	Scratch string
+	// Runs is a private directory in which the programs that run are remembered, so that what one planted is looked at
+	// even if this process is killed meanwhile. Empty remembers nothing.
+	Runs string
 	// Rules are those in force, so that paths they name are kept from programs. Nil means none.
 	Rules func() []tongs.Rule
 	// Limits bound each program; zero fields are the sandbox's defaults.
@@ -48,6 +52,9 @@ func New(opt Options) *Confiner {
 	}
 	if opt.Private == nil {
 		opt.Private = func(string) bool { return false }
+	}
+	if real, err := filepath.EvalSymlinks(opt.Scratch); err == nil {
+		opt.Scratch = real
 	}
 	return &Confiner{opt: opt}
 }
@@ -116,10 +123,10 @@ func (c *Confiner) names(p *sandbox.Policy, effects []tongs.Effect) {
 	}
 }
 
-// scratchDir makes the directory that a program runs in and leaves its files in.
-func (c *Confiner) scratchDir(call *tongs.Call) (string, error) {
+// callDir makes a directory beside the output of a call.
+func (c *Confiner) callDir(call *tongs.Call, prefix string) (string, error) {
 	if c.opt.Scratch == "" {
-		return "", tongs.Errorf(tongs.CodeConfigError, "there is no place for scratch directories in this program")
+		return "", tongs.Errorf(tongs.CodeConfigError, "there is no place for the files of calls in this program")
 	}
 	parent := filepath.Join(c.opt.Scratch, call.ID)
 	if filepath.Dir(parent) != filepath.Clean(c.opt.Scratch) {
@@ -128,7 +135,7 @@ func (c *Confiner) scratchDir(call *tongs.Call) (string, error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", err
 	}
-	return os.MkdirTemp(parent, "files-")
+	return os.MkdirTemp(parent, prefix)
 }
 
 // hosts are the targets that were decided.

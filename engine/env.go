@@ -65,6 +65,7 @@ type grant struct {
 
 var (
 	_ tongs.Grant          = (*grant)(nil)
+	_ tongs.Showing        = (*grant)(nil)
 	_ workspace.BelowRuler = (*grant)(nil)
 )
 
@@ -115,6 +116,13 @@ func (g *grant) Connected(where string) {
 
 // Extend decides further effects while the tool waits. The time-out of the call waits too.
 func (g *grant) Extend(ctx context.Context, reason string, effects ...tongs.Effect) error {
+	return g.ExtendShowing(ctx, reason, nil, effects...)
+}
+
+// ExtendShowing implements tongs.Showing.
+func (g *grant) ExtendShowing(
+	ctx context.Context, reason string, preview func(context.Context) (string, error), effects ...tongs.Effect,
+) error {
 	g.extending.Lock()
 	defer g.extending.Unlock()
 	if g.dead() {
@@ -123,27 +131,46 @@ func (g *grant) Extend(ctx context.Context, reason string, effects ...tongs.Effe
 	ctx, cancel := g.bind(ctx)
 	defer cancel()
 	defer g.timer.hold()()
-	w := g.walk
-	effects, err := w.check(effects)
+	effects, err := g.walk.extend(ctx, reason, preview, effects)
 	if err != nil {
 		return err
-	}
-	if err := w.decide(ctx, effects); err != nil {
-		return err
-	}
-	w.notes = append(w.notes, reason)
-	w.needed = append(w.needed, effects...)
-	edited, err := w.ask(ctx, effects)
-	if err != nil {
-		return err
-	}
-	if edited {
-		return tongs.Errorf(tongs.CodeDenied, "the arguments were edited while the tool ran; call it again with the new ones")
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.effects = append(slices.Clip(g.effects), effects...)
 	return nil
+}
+
+// extend decides effects that a running tool met. What was refused leaves no trace in what the call may do, and the call
+// goes on as it was approved.
+func (w *walk) extend(
+	ctx context.Context, reason string, preview func(context.Context) (string, error), effects []tongs.Effect,
+) (_ []tongs.Effect, err error) {
+	plan, notes, needed, approved, question, answered, args := w.plan, w.notes, w.needed, w.approved, w.question, w.answered, w.call.Args
+	defer func() {
+		w.plan = plan
+		if err != nil {
+			w.notes, w.needed, w.approved, w.question, w.answered, w.call.Args = notes, needed, approved, question, answered, args
+		}
+	}()
+	if preview != nil {
+		shown := *w.plan
+		shown.Preview, shown.Kind = preview, ""
+		w.plan = &shown
+	}
+	if effects, err = w.check(effects); err != nil {
+		return nil, err
+	}
+	if err = w.decide(ctx, effects); err != nil {
+		return nil, err
+	}
+	w.notes = append(slices.Clip(w.notes), reason)
+	w.needed = append(slices.Clip(w.needed), effects...)
+	edited, err := w.ask(ctx, effects)
+	if err == nil && edited {
+		err = tongs.Errorf(tongs.CodeDenied, "the arguments were edited while the tool ran; call it again with the new ones")
+	}
+	return effects, err
 }
 
 // bind returns a context that also ends with the run, whichever context the tool chose.

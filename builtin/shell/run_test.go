@@ -265,13 +265,6 @@ func TestBackgroundNeedsAHostThatStays(t *testing.T) {
 	b.equal("questions", len(b.questions()), 0)
 }
 
-func TestPlantedNamesAreSaid(t *testing.T) {
-	b := newBench(t, setup{})
-	res := b.shell("mkdir -p new/.vscode && echo '{}' > new/.vscode/tasks.json; echo done")
-	b.contains("content", res.Content, "should be looked at by a person")
-	b.contains("content", res.Content, ".vscode")
-}
-
 func TestWithoutASandboxNothingRuns(t *testing.T) {
 	b := newBench(t, setup{})
 	opt := b.engineOptions(b.dir, setup{})

@@ -21,6 +21,8 @@ type Usage struct {
 type report struct {
 	LimitsHit   []string `json:"limitsHit"`
 	Planted     []string `json:"planted"`
+	Held        []held   `json:"held"`
+	Approved    []held   `json:"approvedNames"`
 	DeniedHosts []string `json:"deniedHosts"`
 	Leftover    int      `json:"leftover"`
 	Usage       *struct {
@@ -30,6 +32,9 @@ type report struct {
 		Memory int64         `json:"memory"`
 	} `json:"usage"`
 }
+
+// held is a protected name that a program made.
+type held struct{ Path, At, Host, Why, Question string }
 
 // Read returns what a report says that a model should know, one sentence each, and what was used up. A report that
 // cannot be read says nothing: the whole of it is in the metadata all the same.
@@ -51,10 +56,41 @@ func Read(exit *tongs.Exit) (notes []string, usage *Usage) {
 		notes = append(notes, "protected names appeared and should be looked at by a person before anything obeys them: "+
 			strings.Join(r.Planted, ", "))
 	}
+	notes = append(notes, heldNotes(r.Held)...)
+	if len(r.Approved) > 0 {
+		var names []string
+		for _, h := range r.Approved {
+			names = append(names, h.Path)
+		}
+		notes = append(notes, "a person approved the protected names that it made: "+strings.Join(names, ", "))
+	}
 	if u := r.Usage; u != nil {
 		usage = &Usage{User: u.User.Milliseconds(), System: u.System.Milliseconds(), Memory: max(u.Memory, u.MaxRSS)}
 	}
 	return notes, usage
+}
+
+// maxHeld is how many held names are told one by one.
+const maxHeld = 20
+
+// heldNotes says what is not where the program made it, and how to get it there.
+func heldNotes(list []held) (notes []string) {
+	for i, h := range list {
+		if i == maxHeld {
+			return append(notes, fmt.Sprintf("and %d more names are held beside it", len(list)-i))
+		}
+		note := fmt.Sprintf("%s is a protected name and is held for a person: it is now %s", Plain(h.Path), Plain(h.At))
+		if h.Why != "" {
+			note += " (" + strings.TrimSuffix(Plain(h.Why), ".") + ")"
+		}
+		if h.Question != "" {
+			note += "; once question " + h.Question + " is approved, the same call puts it in its place"
+		} else {
+			note += fmt.Sprintf("; copying %s there by a command asks for it", Plain(h.Host))
+		}
+		notes = append(notes, note)
+	}
+	return notes
 }
 
 // Ended says how a program ended, where it did not end well.
