@@ -66,6 +66,28 @@ func FindStateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "tongs"), nil
 }
 
+// OwnStateDir returns where the state of the user with that home directory usually is, whatever the environment says.
+// Empty looks the home up in the user database.
+func OwnStateDir(home string) (string, error) {
+	if home == "" {
+		var err error
+		if home, err = passwdHome(); err != nil {
+			return "", err
+		}
+	}
+	switch runtime.GOOS {
+	case "darwin", "ios":
+		return filepath.Join(home, "Library", "Application Support", "tongs", "state"), nil
+	case "windows":
+		return filepath.Join(home, "AppData", "Local", "tongs", "state"), nil
+	default:
+		return filepath.Join(home, ".local", "state", "tongs"), nil
+	}
+}
+
+// SamePlace reports whether two paths lead to the same directory, as far as they exist.
+func SamePlace(a, b string) bool { return samePlace(a, b) }
+
 // localDir is for data that stays on this machine: Application Support, or LocalAppData.
 func localDir() (string, error) {
 	if runtime.GOOS == "windows" {

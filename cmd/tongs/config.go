@@ -28,7 +28,7 @@ func (a *app) configShowCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		cfg, err := a.configure(place, mode())
+		cfg, err := a.configure(place, wiring{mode: mode()})
 		if err != nil {
 			return err
 		}

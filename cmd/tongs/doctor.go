@@ -13,6 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/output"
 )
 
 // check is one line of the doctor's report.
@@ -76,7 +77,7 @@ func (a *app) diagnose(ctx context.Context) []check {
 }
 
 func (a *app) checkConfig(p place) []check {
-	cfg, err := a.configure(p, nil)
+	cfg, err := a.configure(p, wiring{})
 	if err != nil {
 		return []check{{"config", "fail", err.Error()}}
 	}
@@ -107,7 +108,7 @@ func (a *app) checkConfig(p place) []check {
 
 // checkRules names rules about tools that this build does not have: a misspelt name blocks nothing.
 func checkRules(cfg *config.Config) (checks []check) {
-	reg, _, err := tools(cfg, nil)
+	reg, _, err := tools(cfg, nil, output.Bounds{}, false)
 	if err != nil {
 		return []check{{"tools", "fail", err.Error()}}
 	}

@@ -25,7 +25,7 @@ func (a *app) gcCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		cfg, err := a.configure(p, nil)
+		cfg, err := a.configure(p, wiring{})
 		if err != nil {
 			return err
 		}

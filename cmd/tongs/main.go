@@ -100,6 +100,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.flags.workspace, "workspace", "", "the directory that tools work in (default: the current one)")
 	root.AddCommand(
 		a.callCommand(), a.toolsCommand(), a.describeCommand(), a.validateCommand(), a.explainCommand(),
+		a.mcpCommand(), a.serveCommand(),
 		a.approvalsCommand(), a.grantsCommand(), a.logCommand(), a.trustCommand(), a.configCommand(),
 		a.doctorCommand(), a.sandboxCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(), a.manCommand(),
 	)
@@ -125,7 +126,10 @@ func (a *app) ownUsageErrors(cmd *cobra.Command) {
 	case cmd.HasSubCommands():
 		cmd.Args = cobra.ArbitraryArgs
 		cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case len(args) == 0 && run != nil: // a group that does something of its own
+				return run(cmd, args)
+			case len(args) == 0:
 				return cmd.Help()
 			}
 			return unknownCommand(cmd, args[0])

@@ -55,7 +55,7 @@ func (a *app) trustCommand() *cobra.Command {
 
 // confirmTrust shows the file and has a person vouch for exactly what was shown. It returns the hash of that.
 func (a *app) confirmTrust(cmd *cobra.Command, p place, path string) (string, error) {
-	cfg, err := a.configure(p, nil) // a broken file cannot be trusted
+	cfg, err := a.configure(p, wiring{}) // a broken file cannot be trusted
 	if err != nil {
 		return "", err
 	}

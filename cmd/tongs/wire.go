@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
@@ -50,12 +51,15 @@ func (a *app) locate() (place, error) {
 }
 
 // configure reads the configuration. The state file is opened only where a workspace file may be trusted.
-func (a *app) configure(p place, mode *tongs.Mode) (*config.Config, error) {
+func (a *app) configure(p place, w wiring) (*config.Config, error) {
 	var trustErr error
 	cfg, err := config.Load(config.Options{
-		Workspace: p.workspace, ConfigDir: p.configDir, Mode: mode,
+		Workspace: p.workspace, ConfigDir: p.configDir, Mode: w.mode, Unattended: w.unattended,
 		Managed: a.managed, ManagedOwner: a.managedOwner, Home: a.home,
 		Trusted: func(path, hash string) bool {
+			if w.unattended && !a.ownState(p.stateDir) {
+				return false
+			}
 			trusted, err := trusted(p.stateDir, path, hash)
 			trustErr = err
 			return trusted
@@ -85,6 +89,30 @@ type wiring struct {
 	memory bool
 	// cancel ends the call, for a person who presses Ctrl-C at a question; nil asks nobody at the terminal.
 	cancel context.CancelFunc
+	// unattended is set by what a program starts rather than a person: configuration and state that the environment names
+	// can only narrow there.
+	unattended bool
+	// channel asks where there is no terminal; a call waits for an answer from elsewhere for wait.
+	channel approval.Channel
+	wait    time.Duration
+	// lives is set by programs that go on after a call: their commands may be jobs.
+	lives bool
+}
+
+// ownState reports whether a state directory is that of the user, rather than one that the environment names.
+func (a *app) ownState(dir string) bool {
+	own, err := config.OwnStateDir(a.home)
+	return err == nil && config.SamePlace(dir, own)
+}
+
+// sessionGrants is a book without what somebody once approved for always: not everybody who can name a state directory
+// may say what was.
+type sessionGrants struct{ policy.Book }
+
+// Find implements policy.Book.
+func (b sessionGrants) Find(ctx context.Context, key policy.Key) ([]policy.Grant, error) {
+	found, err := b.Book.Find(ctx, key)
+	return slices.DeleteFunc(found, func(g policy.Grant) bool { return g.Scope == policy.ScopeAlways }), err
 }
 
 // system is everything a call needs, wired.
@@ -144,7 +172,7 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 	if sys.place, err = a.locate(); err != nil {
 		return nil, err
 	}
-	if sys.cfg, err = a.configure(sys.place, w.mode); err != nil {
+	if sys.cfg, err = a.configure(sys.place, w); err != nil {
 		return nil, err
 	}
 	rules := append(shell.Rules(), sys.cfg.Rules...)
@@ -154,8 +182,11 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 		if confined, err = sys.connect(&opt, w); err != nil {
 			return nil, err
 		}
+		if w.unattended && !a.ownState(sys.stateDir) {
+			opt.Grants = sessionGrants{opt.Grants}
+		}
 	}
-	if sys.registry, sys.shell, err = tools(sys.cfg, confined); err != nil {
+	if sys.registry, sys.shell, err = tools(sys.cfg, confined, opt.Output, w.lives); err != nil {
 		return nil, err
 	}
 	opt.Registry = sys.registry
@@ -201,6 +232,10 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 		}
 		opt.Approval.Channels = []approval.Channel{ask}
 	}
+	if w.channel != nil {
+		opt.Approval.Channels = append(opt.Approval.Channels, w.channel)
+	}
+	opt.Approval.Wait = w.wait
 	if s.runner, err = sandbox.New(sandbox.Options{}); err != nil {
 		return nil, err
 	}
@@ -224,7 +259,7 @@ func meant(rules []tongs.Rule) func(host string) bool {
 }
 
 // tools makes the registry of the tools that this build has. Without a confiner they can be looked at, not run.
-func tools(cfg *config.Config, confined *confine.Confiner) (*registry.Registry, *shell.Set, error) {
+func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds, lives bool) (*registry.Registry, *shell.Set, error) {
 	l := cfg.Limits
 	list, err := files.Tools(files.Options{
 		ReadLines: int(l.ReadLines), LineChars: int(l.LineLength), ListEntries: int(l.ListEntries), ListMax: int(l.ListMax),
@@ -237,6 +272,10 @@ func tools(cfg *config.Config, confined *confine.Confiner) (*registry.Registry, 
 		return nil, nil, err
 	}
 	running, programs := shell.Options{Home: sandbox.Home, FreeReads: true}, code.Options{}
+	if lives {
+		running.Background = true
+		running.JobOutput = func(_, job string) tongs.Stream { return bounds.Stream(job, "job", nil) }
+	}
 	if confined != nil {
 		running.Full, programs.Full = confined.Full, confined.Full
 	}

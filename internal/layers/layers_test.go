@@ -47,7 +47,7 @@ var floors = []struct {
 	},
 	{
 		"1c tools", "a tool reaches the world through its Env only, never policy, approval or audit",
-		[]string{"builtin/files", "builtin/find", "builtin/shell", "builtin/code"},
+		[]string{"builtin/files", "builtin/find", "builtin/shell", "builtin/code", "mcpclient"},
 	},
 	{
 		"2 engine", "the walk; the only package that knows all the stages",
@@ -55,12 +55,12 @@ var floors = []struct {
 	},
 	{
 		"3 surfaces", "files, flags and screens over an engine",
-		[]string{"config", "cmd/tongs"},
+		[]string{"config", "mcpserver", "cmd/tongs"},
 	},
 }
 
 // anywhere are packages for tests, which may import what they like and which no product code imports.
-var anywhere = []string{"tooltest", "internal/layers", "internal/conform", "audit/audittest", "approval/approvaltest", "bench/sandbox", "bench/search"}
+var anywhere = []string{"tooltest", "internal/layers", "internal/conform", "audit/audittest", "approval/approvaltest", "bench/sandbox", "bench/search", "bench/mcp", "e2e/conformance/server"}
 
 // denied are imports that a floor's order allows and a reason forbids.
 var denied = []struct{ from, to, reason string }{
@@ -70,6 +70,12 @@ var denied = []struct{ from, to, reason string }{
 	{"builtin/", "audit", "tools do not know the stages"},
 	{"builtin/", "durable", "tools do not know the stages"},
 	{"builtin/", "workspace", "tools reach files through their Env, which checks what was decided"},
+	{"mcpclient", "registry", "tools do not know the stages"},
+	{"mcpclient", "policy", "tools do not know the stages"},
+	{"mcpclient", "approval", "tools do not know the stages"},
+	{"mcpclient", "audit", "tools do not know the stages"},
+	{"mcpclient", "durable", "tools do not know the stages"},
+	{"mcpclient", "confine", "the walk decides what a server may do, and gives it by Env"},
 	{"engine", "durable", "a program that embeds the engine need not link SQLite"},
 	{"engine", "store", "a program that embeds the engine need not link SQLite"},
 	{"config", "engine", "configuration is data; wire.go makes an engine of it"},

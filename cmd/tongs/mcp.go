@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/mcpserver"
+)
+
+// mcpWait is how long a call waits for a person who is not shown its question: clients give up after a minute.
+const mcpWait = 45 * time.Second
+
+func (a *app) mcpCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the tools to an MCP client over standard input and output",
+		Long: "Serve the tools to an MCP client over standard input and output. A client starts it; 'tongs setup' shows how.\n\n" +
+			"A call that must be approved is asked as a form in the client, where it can show one. Elsewhere its question\n" +
+			"waits, for 'tongs approvals' or the console. The mode 'all' counts only from your own configuration file, and a\n" +
+			"configuration directory that the environment names can only narrow.",
+		Example: "  tongs mcp --workspace ~/src/project\n  tongs mcp --mode none",
+		Args:    cobra.NoArgs,
+	}
+	mode := modeFlag(cmd)
+	wait := waitFlag(cmd)
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		in, ok := a.in.(io.ReadCloser)
+		if !ok {
+			in = io.NopCloser(a.in)
+		}
+		ctx, cancel := context.WithCancel(cmd.Context())
+		defer cancel()
+		server, sys, err := a.openServer(ctx, mode(), *wait)
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		return server.ServeStdio(ctx, in, a.out)
+	})
+	cmd.AddCommand(a.mcpCommands()...)
+	return cmd
+}
+
+func waitFlag(cmd *cobra.Command) *time.Duration {
+	return cmd.Flags().Duration("wait", mcpWait, "how long a call waits for an answer, where its client cannot ask")
+}
+
+// openServer wires a system that serves MCP clients.
+func (a *app) openServer(ctx context.Context, mode *tongs.Mode, wait time.Duration) (*mcpserver.Server, *system, error) {
+	if wait < 0 {
+		return nil, nil, usage{errors.New("--wait must not be negative")}
+	}
+	sys, err := a.open(ctx, wiring{mode: mode, unattended: true, channel: mcpserver.Channel{}, wait: wait, lives: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	zones := []tongs.Zone{{Path: tongs.Path{Root: "spill", Rel: "."}}}
+	for _, z := range sys.cfg.Zones {
+		zones = append(zones, tongs.Zone{Path: tongs.Path{Root: z.Name, Rel: "."}, Writable: z.Writable})
+	}
+	server, err := mcpserver.New(ctx, mcpserver.Options{
+		Engine: sys.engine, Changed: sys.registry.Changed, Describe: sys.described, Files: sys.workspace, Zones: zones,
+		Ended: sys.shell.Close, Version: version,
+	})
+	if err != nil {
+		sys.close()
+		return nil, nil, err
+	}
+	return server, sys, nil
+}

@@ -1,0 +1,262 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs/approval"
+)
+
+// Channel shows a question to the MCP client whose call asks it, as a form. It belongs into the approval desk of the
+// engine that a [Server] offers, and answers for calls of that server only: of all others it says that it cannot show
+// them. An answer reaches the session at most, never further.
+type Channel struct{}
+
+var _ approval.Channel = Channel{}
+
+// maxForms is how often a client is shown the same question, where its answer cannot be read.
+const maxForms = 3
+
+// Ask implements approval.Channel.
+func (Channel) Ask(ctx context.Context, q approval.Question) (*approval.Answer, error) {
+	f, _ := ctx.Value(flightKey{}).(*flight)
+	if f == nil {
+		return nil, nil
+	}
+	f.wait(q.ID)
+	context.AfterFunc(ctx, func() { f.wait("") }) // the desk ends it when the question is over
+	if !f.elicits {
+		return nil, nil
+	}
+	var unread error
+	for range maxForms {
+		shown, took, err := f.show(ctx, q, unread)
+		if err != nil || shown == nil {
+			return nil, err
+		}
+		if shown.Action != "accept" && took < f.server.opt.Instant {
+			return nil, nil // nobody saw it
+		}
+		answer, err := read(q, shown, f.session)
+		if err == nil {
+			return answer, nil
+		}
+		unread = err
+	}
+	return nil, fmt.Errorf("the client's answer could not be read: %w", unread)
+}
+
+// show has the client show the question, and returns its answer and how long it took.
+func (f *flight) show(ctx context.Context, q approval.Question, unread error) (*mcp.ElicitResult, time.Duration, error) {
+	form := formOf(q, f.session.lasting, unread)
+	began := time.Now()
+	if !f.byRounds {
+		res, err := f.client.Elicit(ctx, form)
+		return res, time.Since(began), err
+	}
+	a := &asking{question: q, form: form, answer: make(chan *mcp.ElicitResult, 1)}
+	select {
+	case f.asked <- a:
+		began = time.Now()
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+	select {
+	case res := <-a.answer:
+		return res, time.Since(began), nil
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}
+
+// asking is a question that waits for a client to come back with its answer.
+type asking struct {
+	question approval.Question
+	form     *mcp.ElicitParams
+	answer   chan *mcp.ElicitResult
+}
+
+// inputKey is the name of the input that a call needs.
+const inputKey = "approval"
+
+// come hands over what a client came back with. Without an answer the question counts as not shown.
+func (a *asking) come(responses mcp.InputResponseMap) {
+	res, _ := responses[inputKey].(*mcp.ElicitResult)
+	select {
+	case a.answer <- res:
+	default: // it has one
+	}
+}
+
+// The choices and fields of the form.
+const (
+	chooseOnce    = "approve once"
+	chooseSession = "approve for this session"
+	chooseDeny    = "deny"
+
+	fieldDecision = "decision"
+	fieldReason   = "reason"
+	fieldArgs     = "arguments"
+)
+
+// formOf is a question as a client shows it.
+func formOf(q approval.Question, lasting bool, unread error) *mcp.ElicitParams {
+	choices := []string{chooseOnce}
+	if lasting && slices.Contains(q.Scopes, approval.Session) {
+		choices = append(choices, chooseSession)
+	}
+	return &mcp.ElicitParams{Mode: "form", Message: messageOf(q, len(choices) > 1, unread), RequestedSchema: map[string]any{
+		"type": "object",
+		"properties": map[string]any{
+			fieldDecision: map[string]any{"type": "string", "title": "Decision", "enum": append(choices, chooseDeny)},
+			fieldReason: map[string]any{
+				"type": "string", "title": "Reason", "description": "Optional. The agent is told it.", "maxLength": maxReason,
+			},
+			fieldArgs: map[string]any{
+				"type": "string", "title": "Edited arguments",
+				"description": "Optional. A JSON object to approve once instead of the arguments shown; empty approves those.",
+			},
+		},
+		"required": []string{fieldDecision},
+	}}
+}
+
+// The bounds of what a form shows.
+const (
+	maxPreview  = 6000
+	maxFormArgs = 3000
+)
+
+// messageOf tells the person what is asked. What others wrote is quoted line by line, so that it cannot pass for ours.
+func messageOf(q approval.Question, session bool, unread error) string {
+	var b strings.Builder
+	if unread != nil {
+		fmt.Fprintf(&b, "The last answer could not be used: %s.\n", line(unread.Error()))
+	}
+	fmt.Fprintf(&b, "Tongs: %s asks for approval (question %s).\n", line(q.Tool), q.ID)
+	fmt.Fprintf(&b, "What: %s\nAsked because: %s\n", line(q.Message), line(q.Why))
+	if !q.Source.BuiltIn() {
+		fmt.Fprintf(&b, "The tool comes from: %s %s\n", q.Source.Kind, line(q.Source.Name))
+	}
+	for _, note := range q.Notes {
+		fmt.Fprintf(&b, "Note: %s\n", line(note))
+	}
+	b.WriteString("It would:\n")
+	for _, e := range q.Effects {
+		text := e.String()
+		if e.Why != "" {
+			text += " (" + e.Why + ")"
+		}
+		fmt.Fprintf(&b, "  - %s\n", line(text))
+	}
+	if session {
+		fmt.Fprintf(&b, "Approving for this session allows: %s\n", line(strings.Join(q.Remember, "; ")))
+	}
+	if q.Reason != "" {
+		quote(&b, "The agent says", q.Reason, maxReason)
+	}
+	quote(&b, "Arguments", indented(q.Args), maxFormArgs)
+	if q.Preview != "" {
+		quote(&b, "What would change", q.Preview, maxPreview)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// quote writes text with a bar before each line.
+func quote(b *strings.Builder, title, text string, limit int) {
+	left := 0
+	if len(text) > limit {
+		left = len(text) - limit
+		text = strings.ToValidUTF8(text[:limit], "")
+	}
+	fmt.Fprintf(b, "%s:\n", title)
+	for l := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		fmt.Fprintf(b, "  | %s\n", line(l))
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "  (%d bytes more: tongs approvals show)\n", left)
+	}
+}
+
+// line returns text that shows on one line as what it is: control characters and those that change the order in which
+// text is shown are written out.
+func line(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\t':
+			b.WriteByte(' ')
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0x061c || r == 0xfeff ||
+			r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// read makes an answer of what the client returned. An error means that it is none.
+func read(q approval.Question, res *mcp.ElicitResult, sess *session) (*approval.Answer, error) {
+	a := &approval.Answer{Channel: "mcp", By: strings.Join(sess.agents, " ")}
+	switch res.Action {
+	case "decline":
+		a.Reason = "declined in the client"
+		return a, nil
+	case "cancel":
+		a.Reason = "dismissed in the client"
+		return a, nil
+	case "accept":
+	default:
+		return nil, fmt.Errorf("the action %.40q is not one of accept, decline, cancel", res.Action)
+	}
+	reason, _ := res.Content[fieldReason].(string)
+	a.Reason = reason[:min(len(reason), maxReason)]
+	switch decision, _ := res.Content[fieldDecision].(string); decision {
+	case chooseDeny:
+		return a, nil
+	case chooseOnce:
+		a.Approved, a.Scope = true, approval.Once
+	case chooseSession:
+		if !sess.lasting || !slices.Contains(q.Scopes, approval.Session) {
+			return nil, fmt.Errorf("%q is not a choice here", chooseSession)
+		}
+		a.Approved, a.Scope = true, approval.Session
+	default:
+		return nil, fmt.Errorf("the decision %.40q is not one of the choices", decision)
+	}
+	return a, edited(q, res, a)
+}
+
+// edited puts the arguments that a person wrote into the answer. They are approved once, whatever was chosen.
+func edited(q approval.Question, res *mcp.ElicitResult, a *approval.Answer) error {
+	text, _ := res.Content[fieldArgs].(string)
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
+		return errors.New("the edited arguments are not a JSON object")
+	}
+	if sumOf(json.RawMessage(text)) == sumOf(q.Args) {
+		return nil
+	}
+	a.Args, a.Scope = json.RawMessage(text), approval.Once
+	return nil
+}

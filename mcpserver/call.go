@@ -1,0 +1,207 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// rounds is the first revision in which a server cannot ask its client: the call returns that it needs input, and is
+// made again with it.
+const rounds = "2026-07-28"
+
+// flight is a call on its way through the engine. One request attends to it at a time: the one that made it, or the one
+// that came back to it with an answer.
+type flight struct {
+	server  *Server
+	session *session
+	// tool and args identify the call.
+	tool, args string
+	// byRounds and elicits are how, and whether, its client can be asked.
+	byRounds, elicits bool
+
+	cancel context.CancelFunc
+	asked  chan *asking
+	done   chan struct{}
+	// result is set when done is closed.
+	result *tongs.Result
+	// client is the session to send requests to, where there are no rounds.
+	client *mcp.ServerSession
+
+	mu       sync.Mutex
+	progress *progress
+}
+
+type flightKey struct{}
+
+// callTool is the handler of every tool of the engine.
+func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if !s.enter() {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server is shutting down"}
+	}
+	defer s.running.Done()
+	sess, err := s.sessionOf(req.Session, req, req.Params.Meta)
+	if err != nil {
+		return nil, err
+	}
+	defer sess.release()
+	ctx, unbind := s.bind(ctx, req)
+	defer unbind()
+	args := sumOf(req.Params.Arguments)
+	if state := req.Params.RequestState; state != "" {
+		p, err := s.lot.take(state, sess.owner, req.Params.Name, args)
+		if err != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+		}
+		p.asked.come(req.Params.InputResponses)
+		return p.call.attend(ctx, req)
+	}
+	f, err := s.takeOff(ctx, sess, req, args)
+	if err != nil {
+		return s.result(sess, req.Params.Name, tongs.Failure(err)), nil
+	}
+	return f.attend(ctx, req)
+}
+
+// takeOff starts the call. It ends when it is cancelled; that the request is over is for attend to tell.
+func (s *Server) takeOff(ctx context.Context, sess *session, req *mcp.CallToolRequest, args string) (*flight, error) {
+	caller, dir, err := s.callerFor(ctx, sess, req)
+	if err != nil {
+		return nil, err
+	}
+	f := &flight{
+		server: s, session: sess, tool: req.Params.Name, args: args,
+		byRounds: req.ProtocolVersion() >= rounds, elicits: elicits(req.ClientCapabilities()),
+		asked: make(chan *asking), done: make(chan struct{}), client: req.Session,
+	}
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f.cancel = cancel
+	inner = context.WithValue(inner, flightKey{}, f)
+	call := &tongs.Call{
+		Tool: req.Params.Name, Args: req.Params.Arguments, Session: sess.name, Agents: sess.agents, Dir: dir,
+		Reason: reasonOf(req.Params.Meta), Sink: f.update,
+	}
+	if len(call.Args) == 0 || string(call.Args) == "null" {
+		call.Args = json.RawMessage("{}")
+	}
+	if !s.enter() {
+		cancel()
+		return nil, errors.New("the server is shutting down")
+	}
+	go func() {
+		defer s.running.Done()
+		defer cancel()
+		defer close(f.done)
+		f.result = s.inSlot(inner, func() *tongs.Result { return caller.Call(inner, call) })
+	}()
+	return f, nil
+}
+
+// inSlot runs a call when there is room for one more.
+func (s *Server) inSlot(ctx context.Context, call func() *tongs.Result) *tongs.Result {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+		return call()
+	case <-ctx.Done():
+		return tongs.Failure(tongs.Errorf(tongs.CodeCancelled, "cancelled while it waited for its turn"))
+	}
+}
+
+// MetaReason is the key of a request's metadata with the agent's own word why it calls, for the person who may be asked.
+const MetaReason = "ai.tongs/reason"
+
+// maxReason bounds it.
+const maxReason = 2000
+
+func reasonOf(meta mcp.Meta) string {
+	reason, _ := meta[MetaReason].(string)
+	return reason[:min(len(reason), maxReason)]
+}
+
+// attend waits for the call on behalf of a request: for its result, or for a question that the client must be asked.
+// Where the request ends first, so does the call.
+func (f *flight) attend(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	p := newProgress(ctx, f.server.opt.Beat, req)
+	f.follow(p)
+	defer p.close()
+	defer f.follow(nil)
+	select {
+	case <-f.done:
+	case a := <-f.asked:
+		return f.park(a)
+	case <-ctx.Done():
+		f.cancel()
+		<-f.done
+	}
+	f.tell(ctx, req)
+	return f.server.result(f.session, f.tool, f.result), nil
+}
+
+// park lets the call wait for its client to come back, and tells the client what to ask.
+func (f *flight) park(a *asking) (*mcp.CallToolResult, error) {
+	state, err := f.server.lot.park(f, a)
+	if err != nil {
+		f.cancel()
+		return nil, err
+	}
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{inputKey: a.form}, RequestState: state}, nil
+}
+
+// follow makes p receive the updates of the call; nil makes nobody.
+func (f *flight) follow(p *progress) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.progress = p
+}
+
+// update is the sink of the call.
+func (f *flight) update(u tongs.Update) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.progress != nil {
+		f.progress.add(u)
+	}
+}
+
+// wait tells the request that attends that the call waits for an answer to a question; empty that it goes on.
+func (f *flight) wait(question string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.progress != nil {
+		f.progress.wait(question)
+	}
+}
+
+// tell logs to the client what is worth a line.
+func (f *flight) tell(ctx context.Context, req *mcp.CallToolRequest) {
+	log := func(level mcp.LoggingLevel, data map[string]any) {
+		data["tool"] = f.tool
+		_ = req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: level, Logger: "tongs", Data: data})
+	}
+	if repaired, ok := f.result.Metadata["repaired"]; ok {
+		log("info", map[string]any{"message": "arguments were repaired", "repaired": repaired})
+	}
+	switch e := f.result.Error; {
+	case e == nil:
+	case e.Code.Refused():
+		log("notice", map[string]any{"message": e.Message, "code": e.Code})
+	case e.Code == tongs.CodeInternal:
+		log("error", map[string]any{"message": e.Message, "code": e.Code})
+	}
+}
+
+// elicits reports whether a client can show a form.
+func elicits(caps *mcp.ClientCapabilities) bool {
+	if caps == nil || caps.Elicitation == nil {
+		return false
+	}
+	// A client that names neither mode shows forms: there were no others once.
+	return caps.Elicitation.Form != nil || caps.Elicitation.URL == nil
+}

@@ -1,0 +1,260 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs/internal/id"
+)
+
+// MetaSession is the key of a request's metadata by which a client without a session names one: a secret of its own
+// making, of 16 to 200 characters. Requests with the same secret share remembered approvals and the state of the shell.
+const MetaSession = "ai.tongs/session"
+
+// The bounds of that secret.
+const minSecret, maxSecret = 16, 200
+
+// named sessions end when they were not used for idleNamed; there are maxNamed of them at most.
+const (
+	idleNamed = 30 * time.Minute
+	maxNamed  = 1000
+)
+
+// session is one client's: what the engine knows it by, and what the client said about itself.
+type session struct {
+	name   string
+	agents []string
+	// owner is who may come back for a parked call of the session.
+	owner string
+	// lasting means that there will be further calls in it, so that an approval for the session makes sense.
+	lasting bool
+
+	// asking is held while the client is asked for its roots.
+	asking sync.Mutex
+	mu     sync.Mutex
+	// roots is what the client's roots came to; nil where they were not asked for since they changed, changes times.
+	roots   *narrowing
+	changes int
+	// files are the resources that results named, oldest first.
+	files []*mcp.Resource
+
+	// of a named session: how many requests use it, and what ends it.
+	users int
+	timer *time.Timer
+	drop  func()
+}
+
+// sessions are those that are alive.
+type sessions struct {
+	mu    sync.Mutex
+	conns map[*mcp.ServerSession]*session
+	named map[string]*session
+}
+
+// request is what the requests of the SDK have in common.
+type request interface {
+	GetExtra() *mcp.RequestExtra
+	ClientInfo() *mcp.Implementation
+	ProtocolVersion() string
+	ClientCapabilities() *mcp.ClientCapabilities
+}
+
+// sessionOf returns the session that a request belongs to. It is released when the request is over.
+func (s *Server) sessionOf(ss *mcp.ServerSession, req request, meta mcp.Meta) (*session, error) {
+	extra := req.GetExtra()
+	if extra == nil || extra.Header == nil || ss.ID() != "" { // a connection, or a session over HTTP
+		return s.connected(ss, req), nil
+	}
+	principal := s.carriers.principal(extra.Header)
+	secret, given := meta[MetaSession]
+	if !given {
+		return &session{name: id.New("m"), agents: agentsOf(req.ClientInfo()), owner: principal, drop: func() {}}, nil
+	}
+	text, ok := secret.(string)
+	if !ok || len(text) < minSecret || len(text) > maxSecret {
+		return nil, &jsonrpc.Error{
+			Code:    jsonrpc.CodeInvalidParams,
+			Message: MetaSession + " in _meta must be a secret text of 16 to 200 characters; leave it out for a session of one call",
+		}
+	}
+	sum := sha256.Sum256([]byte(principal + "\x00" + text))
+	return s.sessions.name(hex.EncodeToString(sum[:]), agentsOf(req.ClientInfo()), s.opt.Ended)
+}
+
+// connected returns the session of a connection, and starts it with its first request.
+func (s *Server) connected(ss *mcp.ServerSession, req request) *session {
+	s.sessions.mu.Lock()
+	defer s.sessions.mu.Unlock()
+	if sess := s.sessions.conns[ss]; sess != nil {
+		return sess
+	}
+	sess := &session{name: id.New("m"), agents: agentsOf(req.ClientInfo()), lasting: true, drop: func() {}}
+	sess.owner = sess.name
+	if s.sessions.conns == nil {
+		s.sessions.conns = map[*mcp.ServerSession]*session{}
+	}
+	if !s.enter() {
+		return sess
+	}
+	s.sessions.conns[ss] = sess
+	go func() {
+		defer s.running.Done()
+		_ = ss.Wait()
+		s.sessions.mu.Lock()
+		delete(s.sessions.conns, ss)
+		s.sessions.mu.Unlock()
+		if s.opt.Ended != nil {
+			s.opt.Ended(sess.name)
+		}
+	}()
+	return sess
+}
+
+// name returns the session of that key, and keeps it alive until it was released and not used for a while.
+func (l *sessions) name(key string, agents []string, ended func(string)) (*session, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sess := l.named[key]
+	if sess == nil {
+		if len(l.named) >= maxNamed {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "there are too many sessions; try again later"}
+		}
+		sess = &session{name: id.New("m"), agents: agents, owner: key, lasting: true}
+		sess.timer = time.AfterFunc(idleNamed, func() {
+			l.mu.Lock()
+			over := sess.users == 0 && l.named[key] == sess
+			if over {
+				delete(l.named, key)
+			}
+			l.mu.Unlock()
+			if over && ended != nil {
+				ended(sess.name)
+			}
+		})
+		sess.drop = func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if sess.users--; sess.users == 0 {
+				sess.timer.Reset(idleNamed)
+			}
+		}
+		if l.named == nil {
+			l.named = map[string]*session{}
+		}
+		l.named[key] = sess
+	}
+	sess.users++
+	sess.timer.Stop()
+	return sess, nil
+}
+
+// release says that a request is over.
+func (s *session) release() { s.drop() }
+
+// endAll ends the named sessions; those of connections ended with their connection.
+func (l *sessions) endAll(ended func(string)) {
+	l.mu.Lock()
+	named := slices.Collect(maps.Values(l.named))
+	l.named = nil
+	l.mu.Unlock()
+	for _, sess := range named {
+		sess.timer.Stop()
+		if ended != nil {
+			ended(sess.name)
+		}
+	}
+}
+
+// count is how many sessions there are.
+func (l *sessions) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns) + len(l.named)
+}
+
+// maxAgent bounds the name of a client.
+const maxAgent = 64
+
+// agentsOf is the chain of agents of a client: its name, as it gives it.
+func agentsOf(info *mcp.Implementation) []string {
+	if info == nil {
+		return nil
+	}
+	name := strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, info.Name)
+	if len(name) > maxAgent {
+		name = strings.ToValidUTF8(name[:maxAgent], "")
+	}
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
+// carrierHeader carries the key of the HTTP request that brought a message in. What a client sends under that name is
+// thrown away.
+const carrierHeader = "Tongs-Carrier"
+
+// carrier is an HTTP request that waits for its response.
+type carrier struct {
+	ctx       context.Context
+	principal string
+}
+
+// carriers are the HTTP requests that wait, by the key in their header.
+type carriers struct{ byKey sync.Map }
+
+func (c *carriers) add(r *http.Request, principal string) (remove func()) {
+	key := id.New("h")
+	r.Header.Set(carrierHeader, key)
+	c.byKey.Store(key, carrier{r.Context(), principal})
+	return func() { c.byKey.Delete(key) }
+}
+
+func (c *carriers) of(h http.Header) (carrier, bool) {
+	v, ok := c.byKey.Load(h.Get(carrierHeader))
+	if !ok {
+		return carrier{}, false
+	}
+	return v.(carrier), true
+}
+
+func (c *carriers) principal(h http.Header) string {
+	found, _ := c.of(h)
+	return found.principal
+}
+
+// bind returns a context that also ends with the server and, over HTTP, with the request that waits for the result:
+// once it is gone, nobody can be given the result.
+func (s *Server) bind(ctx context.Context, req request) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stops := []func() bool{context.AfterFunc(s.life, cancel)}
+	if extra := req.GetExtra(); extra != nil && extra.Header != nil {
+		if waiting, ok := s.carriers.of(extra.Header); ok {
+			stops = append(stops, context.AfterFunc(waiting.ctx, cancel))
+		} else {
+			cancel() // it is gone already
+		}
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel()
+	}
+}

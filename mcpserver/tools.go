@@ -1,0 +1,178 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// offer makes the tools of the engine those of the server. Clients are told where something changed.
+func (s *Server) offer(ctx context.Context) error {
+	specs, broken := s.opt.Engine.Tools(ctx)
+	if s.opt.Describe != nil {
+		var err error
+		if specs, err = s.opt.Describe(specs); err != nil {
+			return err
+		}
+	}
+	offered, names := map[string]string{}, map[string]string{}
+	var fresh []*mcp.Tool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, spec := range specs {
+		if err := broken[spec.Name]; err != nil {
+			s.opt.Logger.Warn("a tool is broken", "tool", spec.Name, "error", err)
+		}
+		tool := Definition(spec)
+		data, err := json.Marshal(tool)
+		if err != nil {
+			return fmt.Errorf("definition of %s: %w", spec.Name, err)
+		}
+		offered[spec.Name] = string(data)
+		if s.offered[spec.Name] != string(data) {
+			fresh = append(fresh, tool)
+		}
+		for _, alias := range spec.Aliases {
+			names[alias] = spec.Name
+		}
+	}
+	gone := slices.DeleteFunc(slices.Collect(maps.Keys(s.offered)), func(name string) bool { return offered[name] != "" })
+	s.offered, s.names = offered, names
+	if len(gone) > 0 {
+		s.mcp.RemoveTools(gone...)
+	}
+	for _, tool := range fresh {
+		s.mcp.AddTool(tool, s.callTool)
+	}
+	return nil
+}
+
+// Definition returns a spec as MCP clients see it: small, with annotations that are true, and with the schema of its
+// value only where that says more than its text.
+func Definition(spec *tongs.Spec) *mcp.Tool {
+	t := &mcp.Tool{Name: spec.Name, Title: spec.Title, Description: spec.Description, Annotations: annotations(spec)}
+	t.InputSchema = &jsonschema.Schema{Type: "object"}
+	if spec.Input != nil {
+		t.InputSchema = slim(spec.Input, true)
+	}
+	if structured(spec) {
+		t.OutputSchema = slim(spec.Output, false)
+	}
+	return t
+}
+
+// annotations tell what a tool can do at most, whatever its own hints say: one that may write, run programs or reach
+// the network is not read-only, and one that may run programs or reach the network is destructive and open to the world
+// unless it is known not to be.
+func annotations(spec *tongs.Spec) *mcp.ToolAnnotations {
+	may := spec.Needs | spec.Optional
+	acts := may&(tongs.Write|tongs.Execute|tongs.Network) != 0
+	foreign := !spec.Source.BuiltIn()
+	readOnly := spec.Hints.ReadOnly && may&(tongs.Write|tongs.Execute) == 0 && !foreign
+	openWorld := spec.Hints.OpenWorld || may&(tongs.Execute|tongs.Network) != 0 || foreign
+	destructive := !readOnly && (spec.Hints.Destructive || acts && may&tongs.Execute != 0 || foreign)
+	return &mcp.ToolAnnotations{
+		ReadOnlyHint: readOnly, DestructiveHint: &destructive, IdempotentHint: spec.Hints.Idempotent, OpenWorldHint: &openWorld,
+	}
+}
+
+// structured reports whether the value of a tool says more than its text: the facts that a read-only tool found. Others
+// would only say twice what the model reads anyway.
+func structured(spec *tongs.Spec) bool {
+	return spec.Output != nil && spec.Output.Type == "object" && spec.Hints.ReadOnly && !repeatsText(spec.Output)
+}
+
+// texts are the properties that hold what the text of a result shows.
+var texts = []string{"content", "text", "output", "stdout", "stderr", "diff", "body"}
+
+func repeatsText(s *jsonschema.Schema) bool {
+	if s == nil {
+		return false
+	}
+	for name, p := range s.Properties {
+		if slices.Contains(texts, name) || repeatsText(p) {
+			return true
+		}
+	}
+	return repeatsText(s.Items)
+}
+
+// slim returns a copy of a schema without what no client needs: our own stage validates. Descriptions stay where a model
+// reads them.
+func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.Schema, c.AdditionalProperties, c.Examples, c.Title = "", nil, nil, ""
+	if !described {
+		c.Description, c.Minimum, c.Maximum, c.MinItems, c.MaxItems, c.Default = "", nil, nil, nil, nil, nil
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Not == nil && len(s.Properties) == 0 {
+		c.AdditionalProperties = s.AdditionalProperties // the values of a map
+	}
+	if s.Properties != nil {
+		c.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
+		for name, p := range s.Properties {
+			c.Properties[name] = slim(p, described)
+		}
+	}
+	c.Items = slim(s.Items, described)
+	return &c
+}
+
+// receive is the middleware of every request: calls by an alias reach the tool, unknown tools leave a row, and what is
+// listed is the session's own.
+func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch r := req.(type) {
+		case *mcp.CallToolRequest:
+			if !s.known(r) {
+				return s.callUnknown(ctx, r)
+			}
+		case *mcp.ListResourcesRequest:
+			return s.listResources(ctx, method, r, next)
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// known reports whether a tool is offered. A name that it also goes by becomes its own.
+func (s *Server) known(req *mcp.CallToolRequest) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if own := s.names[req.Params.Name]; own != "" && s.offered[req.Params.Name] == "" {
+		req.Params.Name = own
+	}
+	return s.offered[req.Params.Name] != "" || s.opt.Extend != nil
+}
+
+// callUnknown takes the call of an unknown tool on the walk: it leaves a row, and the error names the nearest tools.
+func (s *Server) callUnknown(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, error) {
+	res, err := s.callTool(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if code, _ := res.Meta[MetaError].(tongs.Code); code == tongs.CodeUnknownTool {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: strings.TrimPrefix(textOf(res), string(code)+": ")}
+	}
+	return res, nil
+}
+
+func textOf(res *mcp.CallToolResult) string {
+	for _, c := range res.Content {
+		if text, ok := c.(*mcp.TextContent); ok {
+			return text.Text
+		}
+	}
+	return ""
+}
