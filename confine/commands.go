@@ -303,10 +303,28 @@ func (p *process) deniedHosts() []string {
 	return slices.Sorted(maps.Keys(p.denied))
 }
 
+// Denied are the effects that would have let the program through where it was stopped so far: hosts at any time, paths
+// once it has ended. It is for whoever watches over a program that goes on.
+func (p *process) Denied() []tongs.Effect {
+	var effects []tongs.Effect
+	for _, host := range p.deniedHosts() {
+		effects = append(effects, tongs.Effect{Kind: tongs.EffectNetwork, Host: host})
+	}
+	select {
+	case <-p.inner.Done():
+		res, _ := p.inner.Wait()
+		if need, ok := errors.AsType[*tongs.Need](p.need(res)); ok {
+			return need.Effects
+		}
+	default:
+	}
+	return effects
+}
+
 // need is what would have let a program through that failed. A path that the sandbox hid looks absent to the program,
 // so paths are best effort, and only those inside the roots can be asked for; hosts are exact.
 func (p *process) need(res *sandbox.Result) *tongs.Need {
-	if res.ExitCode == 0 || res.TimedOut {
+	if res == nil || res.ExitCode == 0 || res.TimedOut {
 		return nil
 	}
 	need := &tongs.Need{}

@@ -231,11 +231,18 @@ func (w *walk) makePlan(ctx context.Context) (err error) {
 	if len(effects) == 0 {
 		effects = policy.Unplanned(w.spec)
 	}
-	if !w.spec.Source.BuiltIn() && !slices.ContainsFunc(effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute }) {
+	if !w.spec.Source.BuiltIn() && !slices.ContainsFunc(effects, w.runsElsewhere) {
 		effects = append(effects, tongs.Effect{Kind: tongs.EffectExecute, Unknown: true, Why: "runs outside this program"})
 	}
 	w.effects, err = w.check(merge(effects, w.needed))
 	return err
+}
+
+// runsElsewhere reports whether an effect says where a tool that is not built in runs: the program that it starts or, for
+// one of an MCP server, the host that it is called at.
+func (w *walk) runsElsewhere(e tongs.Effect) bool {
+	return e.Kind == tongs.EffectExecute ||
+		w.spec.Source.Kind == tongs.SourceMCP && e.Kind == tongs.EffectNetwork && !e.Unknown && e.Host != ""
 }
 
 func (w *walk) callPlan(ctx context.Context, planner tongs.Planner) (*tongs.Plan, error) {

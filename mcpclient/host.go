@@ -1,0 +1,354 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/netguard"
+)
+
+// host is one configured server: what is known of it, and its session while it runs.
+type host struct {
+	set      *Set
+	cfg      Server
+	identity string
+	// starting holds a token while nobody starts or stops the server.
+	starting chan struct{}
+
+	mu       sync.Mutex
+	live     *session
+	failures int
+	retryAt  time.Time
+	failure  error
+	closed   bool
+	// learned are hosts that a person approved for a call, so that further calls are decided with them at once.
+	learned []string
+	// asked are the hosts that calls asked for, by call.
+	asked recent[[]tongs.Effect]
+	// planned are the programs that calls were planned with, by call.
+	planned recent[program]
+}
+
+func newHost(set *Set, cfg Server) *host {
+	h := &host{set: set, cfg: cfg, identity: cfg.identity(), starting: make(chan struct{}, 1)}
+	h.starting <- struct{}{}
+	return h
+}
+
+// launch is what a server is started with: what was decided for the call that needs it.
+type launch struct {
+	commands tongs.Commands
+	effects  []tongs.Effect
+	dir      string
+	hosts    []string
+}
+
+// session returns the running session, and starts the server where there is none. Only one caller starts it at a time.
+func (h *host) session(ctx context.Context, l launch) (*session, error) {
+	select {
+	case <-h.starting:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { h.starting <- struct{}{} }()
+	h.mu.Lock()
+	s, closed, wait, failure := h.live, h.closed, time.Until(h.retryAt), h.failure
+	h.mu.Unlock()
+	if closed {
+		return nil, tongs.Errorf(tongs.CodeCancelled, "the program is ending, and starts no more MCP servers")
+	}
+	if s != nil && s.alive() {
+		if missing := slices.ContainsFunc(l.hosts, func(host string) bool { return !slices.Contains(s.hosts, host) }); !missing || s.busy() > 0 {
+			return s, nil
+		}
+		s.stop() // it was started when fewer hosts were decided
+	}
+	if wait > 0 {
+		return nil, tongs.Errorf(tongs.CodeExecutionError, "the MCP server %s failed and is not started again for %s: %w",
+			h.cfg.Name, wait.Round(time.Second/10), failure)
+	}
+	s, err := h.start(ctx, l)
+	return s, h.note(s, err)
+}
+
+// note keeps how starting went. Each failure in a row doubles the time until the next attempt. What was not decided,
+// or given up by the caller, says nothing about the server.
+func (h *host) note(s *session, err error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil {
+		if h.closed {
+			s.end()
+			return tongs.Errorf(tongs.CodeCancelled, "the program is ending, and starts no more MCP servers")
+		}
+		h.live = s
+		return nil
+	}
+	if _, undecided := errors.AsType[*tongs.Need](err); undecided || errors.Is(err, context.Canceled) {
+		return err
+	}
+	h.fail(err)
+	return err
+}
+
+// fail counts a failure. The lock is held.
+func (h *host) fail(err error) {
+	base := h.set.opt.Backoff
+	h.failure = err
+	h.retryAt = time.Now().Add(min(base<<min(h.failures, 10), 64*base))
+	h.failures++
+}
+
+// lost counts a session that ended by itself: soon after its start that is a failure like any other.
+func (h *host) lost(s *session, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.live != s {
+		return
+	}
+	h.live = nil
+	if time.Since(s.started) > time.Minute {
+		h.failures = 0
+	}
+	h.fail(err)
+}
+
+// start starts the server and asks it what it has. A program that does not answer the newest way of beginning is
+// started once more, and asked in the old way.
+func (h *host) start(ctx context.Context, l launch) (*session, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	protocol := h.protocol()
+	s, err := h.attempt(ctx, l, protocol, helloTime)
+	if errors.Is(err, errSilent) && protocol == "" {
+		s, err = h.attempt(ctx, l, legacy, startTime)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, h.see(s.definitions())
+}
+
+// errSilent is why a server is asked in the old way.
+var errSilent = errors.New("it did not answer")
+
+func (h *host) protocol() string {
+	if p := h.set.opt.Protocol; p != "" {
+		return p
+	}
+	if r, err := h.record(); err == nil && r.Seen != nil && r.Seen.Protocol <= legacy {
+		return legacy
+	}
+	return ""
+}
+
+func (h *host) attempt(ctx context.Context, l launch, protocol string, patience time.Duration) (*session, error) {
+	s := &session{
+		host: h, stderr: &tail{}, started: time.Now(), hosts: l.hosts, calls: map[string]*tongs.Env{},
+		down: make(chan struct{}), exited: make(chan struct{}),
+	}
+	var err error
+	if h.cfg.Local() {
+		err = s.program(ctx, l)
+	} else {
+		s.web, err = newWeb(&h.cfg, h.set.opt.Guard, h.set.opt.Lookup)
+	}
+	if err != nil {
+		return nil, err
+	}
+	within := ctx
+	if s.conn != nil && protocol == "" {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	if err = s.connect(within, protocol); err == nil {
+		return s, nil
+	}
+	silent := s.proc != nil && within.Err() != nil && ctx.Err() == nil && s.running()
+	err = h.explain(ctx, s, err)
+	s.stop()
+	if silent {
+		return nil, fmt.Errorf("%w: %w", errSilent, err)
+	}
+	return nil, err
+}
+
+// running reports whether the program is there.
+func (s *session) running() bool {
+	select {
+	case <-s.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// explain says why a server could not be started.
+func (h *host) explain(ctx context.Context, s *session, err error) error {
+	if s.web != nil {
+		why := s.web.why(err)
+		if _, ok := errors.AsType[*tongs.Error](why); ok {
+			return why
+		}
+		return tongs.Errorf(tongs.CodeNetworkError, "the MCP server %s could not be reached: %s", h.cfg.Name, readable(why.Error(), 500))
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return context.Cause(ctx)
+	}
+	if s.running() && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err := tongs.Errorf(tongs.CodeTimeout, "the MCP server %s did not answer", h.cfg.Name)
+		if said := s.stderr.last(); said != "" {
+			err.Message += "; it said:\n" + said
+		}
+		return err
+	}
+	s.end()
+	ended := s.ended("it was started")
+	if need := s.denied(); len(need) > 0 {
+		return &tongs.Need{Effects: need, Reason: "the MCP server " + h.cfg.Name + " did not start and could not reach " + targets(need)}
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		if e, ok := errors.AsType[*tongs.Error](ended); ok && !strings.Contains(e.Message, "exit code") && !strings.Contains(e.Message, "it said") {
+			e.Message += ": " + readable(err.Error(), 500)
+		}
+	}
+	return ended
+}
+
+func targets(effects []tongs.Effect) string {
+	list := make([]string, len(effects))
+	for i, e := range effects {
+		list[i] = e.Target()
+	}
+	return strings.Join(list, ", ")
+}
+
+// record returns what is kept of the server, never nil without an error.
+func (h *host) record() (*Record, error) {
+	r, err := h.set.opt.Store.Load(h.cfg.Name, h.identity)
+	if err == nil && r == nil {
+		r = &Record{Server: h.cfg.Name, Identity: h.identity}
+	}
+	return r, err
+}
+
+// see keeps what the server says of itself, and tells of changes.
+func (h *host) see(defs *Definitions) error {
+	r, err := h.record()
+	if err != nil {
+		return err
+	}
+	if r.Seen != nil && r.Seen.Digest() == defs.Digest() && r.Seen.Version == defs.Version && r.Seen.Protocol == defs.Protocol {
+		return nil
+	}
+	err = h.set.opt.Store.Update(h.cfg.Name, h.identity, func(r *Record) { r.Seen, r.SeenAt = defs, time.Now() })
+	if err != nil {
+		return fmt.Errorf("what the MCP server %s says of itself could not be kept: %w", h.cfg.Name, err)
+	}
+	h.set.changed()
+	return nil
+}
+
+// hosts are what the program may reach: those of the configuration, and those that a person approved since.
+func (h *host) hosts() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var list []string
+	for _, name := range append(slices.Clone(h.cfg.Network), h.learned...) {
+		if t, err := netguard.ParseTarget(name, 443); err == nil && !slices.Contains(list, t.Name()) {
+			list = append(list, t.Name())
+		}
+	}
+	return list
+}
+
+// ask remembers what a call asks for; if the same call comes back, it was approved.
+func (h *host) ask(call string, need []tongs.Effect) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked.put(call, need)
+}
+
+// learn takes up what the call had asked for.
+func (h *host) learn(call string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	effects, ok := h.asked.take(call)
+	if !ok {
+		return
+	}
+	for _, e := range effects {
+		if e.Kind == tongs.EffectNetwork && !slices.Contains(h.learned, e.Host) {
+			h.learned = append(h.learned, e.Host)
+		}
+	}
+}
+
+// close ends the server and returns when it is gone.
+func (h *host) close() {
+	h.mu.Lock()
+	h.closed = true
+	s := h.live
+	h.live = nil
+	h.mu.Unlock()
+	if s != nil {
+		s.stop()
+	}
+}
+
+// current returns the session that runs, nil where none does.
+func (h *host) current() *session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.live == nil || !h.live.alive() {
+		return nil
+	}
+	return h.live
+}
+
+func fileURI(dir string) string {
+	path := filepath.ToSlash(dir)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// recent keeps the newest of what calls left, and forgets the rest: not every call that is planned is made.
+type recent[T any] struct {
+	keys   []string
+	values map[string]T
+}
+
+const maxRecent = 256
+
+func (r *recent[T]) put(key string, value T) {
+	if r.values == nil {
+		r.values = map[string]T{}
+	}
+	if _, ok := r.values[key]; !ok {
+		r.keys = append(r.keys, key)
+	}
+	r.values[key] = value
+	for len(r.keys) > maxRecent {
+		delete(r.values, r.keys[0])
+		r.keys = r.keys[1:]
+	}
+}
+
+func (r *recent[T]) take(key string) (value T, ok bool) {
+	if value, ok = r.values[key]; ok {
+		delete(r.values, key)
+		r.keys = slices.DeleteFunc(r.keys, func(k string) bool { return k == key })
+	}
+	return value, ok
+}

@@ -1,0 +1,131 @@
+package mcpclient
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/netguard"
+)
+
+// web speaks to one address: every connection is to the host that the configuration names, through the network guard.
+type web struct {
+	server  *Server
+	target  netguard.Target
+	headers http.Header
+	inner   http.RoundTripper
+
+	mu sync.Mutex
+	// refusal is why the server did not want to talk, which the protocol has no words for.
+	refusal error
+}
+
+// newWeb prepares requests to a server. That the configuration names the host is what allows one of this machine or
+// network; no other host is ever dialled.
+func newWeb(s *Server, guard *netguard.Guard, lookup func(string) (string, bool)) (*web, error) {
+	target, err := s.target()
+	if err != nil {
+		return nil, err
+	}
+	w := &web{server: s, target: target, headers: http.Header{}}
+	for key, value := range s.Headers {
+		v, err := expand(s.Name, "headers."+key, value, lookup)
+		if err != nil {
+			return nil, err
+		}
+		w.headers.Set(key, v)
+	}
+	w.inner = &http.Transport{
+		ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 15 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+			if to, err := netguard.ParseTarget(addr, target.Port); err != nil || to != target {
+				return nil, tongs.Errorf(tongs.CodeNetworkError, "the MCP server %s is at %s; it may not lead to %s", s.Name, target, addr)
+			}
+			return guard.Connect(ctx, target, netguard.Decision{Private: true})
+		},
+	}
+	return w, nil
+}
+
+// transport is what a session is made over.
+func (w *web) transport() mcp.Transport {
+	return &mcp.StreamableClientTransport{
+		Endpoint: w.server.URL, MaxEventSize: maxMessage,
+		HTTPClient: &http.Client{
+			Transport:     w,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	for key, values := range w.headers {
+		req.Header[key] = values
+	}
+	res, err := w.inner.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.refused(res); err != nil {
+		res.Body.Close()
+		w.mu.Lock()
+		w.refusal = err
+		w.mu.Unlock()
+		return nil, err
+	}
+	res.Body = &bounded{ReadCloser: res.Body, left: maxMessage, stream: res.Header.Get("Content-Type")}
+	return res, nil
+}
+
+// refused says what a person can do about an answer that no retry will change.
+func (w *web) refused(res *http.Response) error {
+	switch code := res.StatusCode; {
+	case code == http.StatusUnauthorized:
+		return configError("the MCP server %s wants a credential (401). Tongs does not log in by OAuth: put a token into its "+
+			"headers, such as Authorization: Bearer ${TOKEN}", w.server.Name)
+	case code == http.StatusForbidden:
+		return configError("the MCP server %s refuses the request (403); check the credential in its headers", w.server.Name)
+	case code >= 300 && code < 400 && code != http.StatusNotModified:
+		return configError("the MCP server %s leads elsewhere (%d to %.200q); if that is right, configure it as the url",
+			w.server.Name, code, res.Header.Get("Location"))
+	}
+	return nil
+}
+
+// why returns the refusal that explains err, or err.
+func (w *web) why(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil && w.refusal != nil {
+		return w.refusal
+	}
+	return err
+}
+
+// bounded is a body that is not read beyond what one message may have. A stream of events is bounded by the event.
+type bounded struct {
+	io.ReadCloser
+	left   int64
+	stream string
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if len(b.stream) >= 17 && b.stream[:17] == "text/event-stream" {
+		return n, err
+	}
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("it sent more than %d bytes in one message", maxMessage)
+	}
+	return n, err
+}

@@ -1,0 +1,14 @@
+package mcpclient
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// group puts a program into a process group of its own, and has the kernel end it if this process is gone.
+func group(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// killGroup ends the program and what it started.
+func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,0 +1,411 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/schema"
+)
+
+// Options are what servers are used with. Zero values are meaningful.
+type Options struct {
+	Servers []Server
+	// Store keeps what was seen and approved; nil keeps it in memory.
+	Store Store
+	// Guard makes the connections to URLs; nil is a plain one.
+	Guard *netguard.Guard
+	// Elicit shows questions of servers to a person; nil declines them.
+	Elicit func(context.Context, Elicitation) (Elicited, error)
+	// Lookup finds the variables in configured values; nil is the environment of this process.
+	Lookup func(name string) (string, bool)
+	// Root is the host path of the workspace, which programs are told; empty tells them nothing.
+	Root string
+	// OnChange is called, never twice at a time, when Tools would return others than before.
+	OnChange func()
+	// Backoff is how long a server that failed is left alone, doubled with each failure in a row; zero is a second.
+	Backoff time.Duration
+	// Protocol is the revision to begin with; empty is the newest.
+	Protocol string
+	// Version is that of the program, for servers.
+	Version string
+}
+
+// Set is a number of servers. It is safe for concurrent use. Nothing runs until a tool is called.
+type Set struct {
+	opt       Options
+	hosts     []*host
+	validator schema.Validator
+	changing  sync.Mutex
+}
+
+// New returns the set of the servers. A server that cannot be used is an error; one that is Disabled is only listed.
+func New(opt Options) (*Set, error) {
+	if opt.Store == nil {
+		opt.Store = NewMemory()
+	}
+	if opt.Guard == nil {
+		opt.Guard = &netguard.Guard{}
+	}
+	if opt.Lookup == nil {
+		opt.Lookup = os.LookupEnv
+	}
+	if opt.Backoff == 0 {
+		opt.Backoff = time.Second
+	}
+	s := &Set{opt: opt}
+	for _, cfg := range opt.Servers {
+		if err := cfg.Check(); err != nil {
+			return nil, err
+		}
+		if s.host(cfg.Name) != nil {
+			return nil, configError("there are two MCP servers named %s; rename one (%s)", cfg.Name, cfg.Origin)
+		}
+		s.hosts = append(s.hosts, newHost(s, cfg))
+	}
+	return s, nil
+}
+
+func (s *Set) host(name string) *host {
+	for _, h := range s.hosts {
+		if h.cfg.Name == name {
+			return h
+		}
+	}
+	return nil
+}
+
+func (s *Set) find(name string) (*host, error) {
+	h := s.host(name)
+	if h == nil {
+		var names []string
+		for _, h := range s.hosts {
+			names = append(names, h.cfg.Name)
+		}
+		if len(names) == 0 {
+			return nil, tongs.Errorf(tongs.CodeInvalidArgs, "there is no MCP server %q; none is configured", name)
+		}
+		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "there is no MCP server %q; there are %s", name, strings.Join(names, ", "))
+	}
+	if h.cfg.Disabled != "" {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "the MCP server %s is not used: %s", name, h.cfg.Disabled)
+	}
+	return h, nil
+}
+
+// Status says how far a tool can be used.
+type Status string
+
+// The states of a tool.
+const (
+	// Ready: described as it was when a person approved it.
+	Ready Status = "ready"
+	// Quarantined: described otherwise than it was when a person approved it.
+	Quarantined Status = "quarantined"
+	// Unreviewed: known, and nobody approved it yet.
+	Unreviewed Status = "not reviewed"
+	// Unseen: listed in the configuration; the server was never asked about it.
+	Unseen Status = "not seen yet"
+	// Gone: approved once, and the server does not have it any more.
+	Gone Status = "gone"
+	// Broken: its definition cannot be used.
+	Broken Status = "broken"
+)
+
+// entry is one tool of a server.
+type entry struct {
+	name   string
+	status Status
+	detail string
+	// def is what the entry stands for, nil where the tool was never seen; pinned is what was approved.
+	def, pinned *Definition
+}
+
+// source is the identity of the tool: that of its server and of its definition.
+func (e *entry) source(h *host) string {
+	if e.def == nil {
+		return ""
+	}
+	return digest([]byte(h.identity + " " + e.def.Digest()))
+}
+
+// entries are the tools of the server that a person listed, by name.
+func (h *host) entries(r *Record) []entry {
+	if h.cfg.Disabled != "" {
+		return nil
+	}
+	var names []string
+	add := func(name string) {
+		if h.cfg.exposes(name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, defs := range []*Definitions{r.Approved, r.Seen} {
+		if defs != nil {
+			for _, d := range defs.Tools {
+				add(d.Name)
+			}
+		}
+	}
+	if !h.cfg.all() {
+		for _, name := range h.cfg.Tools {
+			add(name)
+		}
+	}
+	slices.Sort(names)
+	list := make([]entry, 0, len(names))
+	taken := map[string]string{}
+	for _, name := range names {
+		e := judge(r, name)
+		full := qualified(h.cfg.Name, name)
+		if first, ok := taken[full]; ok {
+			e.status, e.detail = Broken, fmt.Sprintf("its name is %s here, which is that of %q already", full, first)
+		} else {
+			taken[full] = name
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// judge compares what was approved of a tool with what was last seen.
+func judge(r *Record, name string) entry {
+	e := entry{name: name, def: r.Seen.tool(name), pinned: r.Approved.tool(name)}
+	switch {
+	case e.def == nil && e.pinned != nil:
+		e.status, e.detail = Gone, "the server does not have it any more"
+	case e.def == nil && r.Seen != nil:
+		e.status, e.detail = Gone, "the server has no tool of that name"
+	case e.def == nil:
+		e.status = Unseen
+	case e.def.Broken != "":
+		e.status, e.detail = Broken, e.def.Broken
+	case e.pinned == nil:
+		e.status = Unreviewed
+	case e.pinned.Digest() != e.def.Digest():
+		e.status = Quarantined
+	default:
+		e.status = Ready
+	}
+	return e
+}
+
+// Tools returns the tools of all servers, as far as they are known, in stable order. It starts nothing.
+func (s *Set) Tools() ([]tongs.Tool, error) {
+	var tools []tongs.Tool
+	var errs []error
+	for _, h := range s.hosts {
+		r, err := h.record()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		seen := map[string]bool{}
+		for _, e := range h.entries(r) {
+			if name := qualified(h.cfg.Name, e.name); !seen[name] {
+				seen[name] = true
+				tools = append(tools, newTool(h, e))
+			}
+		}
+	}
+	return tools, errors.Join(errs...)
+}
+
+// changed tells that tools changed.
+func (s *Set) changed() {
+	if s.opt.OnChange == nil {
+		return
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	s.opt.OnChange()
+}
+
+// Reviewed reports whether a person approved a tool of this source.
+func (s *Set) Reviewed(src tongs.Source) bool {
+	h := s.host(src.Name)
+	if h == nil || src.Kind != tongs.SourceMCP || src.Digest == "" {
+		return false
+	}
+	r, err := h.record()
+	if err != nil || r.Approved == nil {
+		return false
+	}
+	return slices.ContainsFunc(r.Approved.Tools, func(d Definition) bool {
+		return digest([]byte(h.identity+" "+d.Digest())) == src.Digest
+	})
+}
+
+// State is what is known of a server.
+type State struct {
+	Server Server      `json:"-"`
+	Name   string      `json:"name"`
+	Where  string      `json:"where"`
+	Origin string      `json:"origin,omitempty"`
+	Status string      `json:"status"`
+	Detail string      `json:"detail,omitempty"`
+	Live   bool        `json:"running"`
+	Tools  []ToolState `json:"tools"`
+}
+
+// ToolState is what is known of a tool.
+type ToolState struct {
+	Name   string `json:"name"`
+	Remote string `json:"remote"`
+	Status Status `json:"status"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// States returns what is known of each server. It starts nothing.
+func (s *Set) States() []State {
+	list := make([]State, 0, len(s.hosts))
+	for _, h := range s.hosts {
+		list = append(list, h.state())
+	}
+	return list
+}
+
+func (h *host) state() State {
+	st := State{
+		Server: h.cfg, Name: h.cfg.Name, Where: h.cfg.Where(), Origin: h.cfg.Origin, Live: h.current() != nil,
+		Tools: []ToolState{}, Status: "ready",
+	}
+	r, err := h.record()
+	switch {
+	case h.cfg.Disabled != "":
+		st.Status, st.Detail = "disabled", h.cfg.Disabled
+		return st
+	case err != nil:
+		st.Status, st.Detail = "broken", err.Error()
+		return st
+	}
+	for _, e := range h.entries(r) {
+		st.Tools = append(st.Tools, ToolState{Name: qualified(h.cfg.Name, e.name), Remote: e.name, Status: e.status, Detail: e.detail})
+	}
+	h.mu.Lock()
+	failure := h.failure
+	h.mu.Unlock()
+	review := "a person has to look at it: tongs mcp review " + h.cfg.Name
+	switch {
+	case failure != nil && !st.Live:
+		st.Status, st.Detail = "failed", failure.Error()
+	case r.Approved == nil:
+		st.Status, st.Detail = "not reviewed", review
+	case len(h.cfg.Tools) == 0:
+		st.Status, st.Detail = "no tools", "it exposes none: list them under tools"
+	case r.Seen != nil && r.Seen.Digest() != r.Approved.Digest():
+		st.Status, st.Detail = "changed", review
+	case !st.Live:
+		st.Detail = "known, not started"
+	}
+	return st
+}
+
+// Instructions returns what a server wants a model to know, if a person approved it and it still says so.
+func (s *Set) Instructions(server string) string {
+	h := s.host(server)
+	if h == nil || h.cfg.Disabled != "" {
+		return ""
+	}
+	r, err := h.record()
+	if err != nil || r.Approved == nil || r.Seen == nil || r.Approved.Instructions != r.Seen.Instructions {
+		return ""
+	}
+	return readable(r.Approved.Instructions, maxDescription)
+}
+
+// Review is what a server says of itself, beside what was approved.
+type Review struct {
+	Server string
+	// Now is what it says, Before what was approved, nil where nothing was.
+	Now, Before *Definitions
+	// Text shows a person what would be approved: all of it, or what changed.
+	Text string
+	// Changed is false where all of it is approved already.
+	Changed  bool
+	identity string
+}
+
+// Look starts the server, unless it runs, and asks it what it has. Commands and dir are what its program is started
+// with: the caller decided that it may be.
+func (s *Set) Look(ctx context.Context, server string, commands tongs.Commands, dir string) (*Review, error) {
+	h, err := s.find(server)
+	if err != nil {
+		return nil, err
+	}
+	session, err := h.session(ctx, launch{commands: commands, dir: dir, hosts: h.hosts()})
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.record()
+	if err != nil {
+		return nil, err
+	}
+	v := &Review{Server: server, Now: session.definitions(), Before: r.Approved, identity: h.identity}
+	all := func(string) bool { return true }
+	v.Changed = v.Before == nil || v.Before.Digest() != v.Now.Digest()
+	switch {
+	case v.Before == nil:
+		v.Text = v.Now.render(all)
+	case v.Changed:
+		v.Text = udiff.Unified("approved", "now", v.Before.render(all), v.Now.render(all))
+	}
+	return v, nil
+}
+
+// Effects are what starting the server does, for who decides that it may be.
+func (s *Set) Effects(server string) ([]tongs.Effect, error) {
+	h, err := s.find(server)
+	if err != nil {
+		return nil, err
+	}
+	if !h.cfg.Local() {
+		target, err := h.cfg.target()
+		return []tongs.Effect{target.Effect()}, err
+	}
+	effects := []tongs.Effect{{Kind: tongs.EffectExecute, Argv: h.cfg.argv()}}
+	for _, name := range h.hosts() {
+		effects = append(effects, tongs.Effect{Kind: tongs.EffectNetwork, Host: name})
+	}
+	return effects, nil
+}
+
+// Approve pins what was looked at. By says who approved it.
+func (s *Set) Approve(v *Review, by string) error {
+	h, err := s.find(v.Server)
+	if err != nil {
+		return err
+	}
+	if v.Now == nil || v.identity != h.identity {
+		return tongs.Errorf(tongs.CodeStaleFile, "the MCP server %s is configured otherwise than when it was looked at", v.Server)
+	}
+	err = s.opt.Store.Update(v.Server, h.identity, func(r *Record) {
+		r.Approved, r.ApprovedBy, r.ApprovedAt = v.Now, by, time.Now()
+		if r.Seen == nil {
+			r.Seen, r.SeenAt = v.Now, r.ApprovedAt
+		}
+	})
+	if err != nil {
+		return err
+	}
+	s.changed()
+	return nil
+}
+
+// Close ends every server and returns when they are gone.
+func (s *Set) Close() {
+	var all sync.WaitGroup
+	for _, h := range s.hosts {
+		all.Go(h.close)
+	}
+	all.Wait()
+}

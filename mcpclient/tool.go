@@ -1,0 +1,412 @@
+package mcpclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// Toolset is what configuration knows the tools of all MCP servers by.
+const Toolset = "mcp"
+
+// tool is a tool of a server, as it was defined when the tool was made. A server that describes it otherwise by the
+// time of a call is not called.
+type tool struct {
+	host *host
+	entry
+	spec *tongs.Spec
+}
+
+var _ tongs.Planner = (*tool)(nil)
+
+// newTool makes the tool of an entry. A model is shown the server's words only if a person approved them.
+func newTool(h *host, e entry) tongs.Tool {
+	t := &tool{host: h, entry: e}
+	t.spec = &tongs.Spec{
+		Name: qualified(h.cfg.Name, e.name), Toolset: Toolset, Complex: true, Input: anything(),
+		Source: tongs.Source{Kind: tongs.SourceMCP, Name: h.cfg.Name, Digest: e.source(h)},
+		Needs:  tongs.Network,
+		// What a server says of its tools is a hint that can make us stricter only, and this is the strictest.
+		Hints: tongs.Hints{Destructive: true, OpenWorld: true},
+	}
+	if h.cfg.Local() {
+		t.spec.Needs, t.spec.Optional = tongs.Execute, tongs.Network|tongs.Read|tongs.Write
+	}
+	switch e.status {
+	case Ready:
+		in, out, err := e.def.schemas()
+		if err != nil {
+			return brokenTool(t.spec, err.Error())
+		}
+		t.spec.Input, t.spec.Output = in, out
+		t.spec.Title = readable(e.def.Title, 100)
+		t.spec.Description = readable(e.def.Description, maxDescription)
+		if t.spec.Description == "" {
+			t.spec.Description = fmt.Sprintf("The tool %s of the MCP server %s.", readable(e.name, 100), h.cfg.Name)
+		}
+	case Gone, Broken:
+		return brokenTool(t.spec, e.detail)
+	default:
+		t.spec.Description = fmt.Sprintf("A tool of the MCP server %s that is %s. A person has to review it: tongs mcp review %s",
+			h.cfg.Name, e.status, h.cfg.Name)
+	}
+	return t
+}
+
+// brokenTool stands for one that cannot be called, and says why.
+func brokenTool(spec *tongs.Spec, why string) tongs.Tool {
+	spec.Description = "A tool of the MCP server " + spec.Source.Name + " that cannot be used."
+	return tongs.Lazy(*spec, func(context.Context, tongs.InitContext) (tongs.Tool, error) {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "%s", readable(why, 500))
+	})
+}
+
+// Spec implements tongs.Tool.
+func (t *tool) Spec() *tongs.Spec { return t.spec }
+
+// Plan implements tongs.Planner: the program that would run and the hosts that it may reach, or the host that is called.
+// While nobody approved the definition, that must be asked, whatever the rules say.
+func (t *tool) Plan(_ context.Context, view *tongs.View, call *tongs.Call) (*tongs.Plan, error) {
+	known, err := t.approved()
+	if err != nil {
+		return nil, err
+	}
+	plan := &tongs.Plan{
+		Kind:    tongs.KindExecute,
+		Message: fmt.Sprintf("%s would call the tool %q of the MCP server %s", t.spec.Name, readable(t.name, 100), t.host.cfg.String()),
+	}
+	if t.def != nil && t.def.destructive() {
+		plan.Kind = tongs.KindDestructive
+	}
+	main, err := t.effect(view, call)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		main.MustAsk, main.Version = true, tongs.Version("mcp:"+t.spec.Source.Digest)
+		main.Why = fmt.Sprintf("the tool is %s", t.status)
+		plan.Preview = func(context.Context) (string, error) { return t.preview(), nil }
+	}
+	plan.Effects = []tongs.Effect{main}
+	if t.host.cfg.Local() {
+		for _, name := range t.host.hosts() {
+			plan.Effects = append(plan.Effects, tongs.Effect{Kind: tongs.EffectNetwork, Host: name})
+		}
+	}
+	t.host.mu.Lock()
+	defer t.host.mu.Unlock()
+	p := t.host.planned.values[call.ID]
+	p.effects = plan.Effects
+	t.host.planned.put(call.ID, p)
+	return plan, nil
+}
+
+// approved reports whether a person approved the definition, as it is kept now.
+func (t *tool) approved() (bool, error) {
+	r, err := t.host.record()
+	if err != nil {
+		return false, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
+	pinned := r.Approved.tool(t.name)
+	return t.def != nil && pinned != nil && pinned.Digest() == t.def.Digest(), nil
+}
+
+// effect is what a call does at least. What a tool is called with goes to its server by its nature: that is what rules
+// about the tool, and the review of the server, decided on.
+func (t *tool) effect(view *tongs.View, call *tongs.Call) (tongs.Effect, error) {
+	cfg := &t.host.cfg
+	if !cfg.Local() {
+		target, err := cfg.target()
+		return target.Effect(), err
+	}
+	p := program{files: workspaceFiles(view.Files, cfg.argv())}
+	version, err := p.version()
+	if err != nil {
+		return tongs.Effect{}, err
+	}
+	t.host.mu.Lock()
+	t.host.planned.put(call.ID, p)
+	t.host.mu.Unlock()
+	e := tongs.Effect{Kind: tongs.EffectExecute, Argv: cfg.argv(), Version: version}
+	if cfg.Unconfined {
+		e.Why = "outside the sandbox, which is switched off for this server (" + cfg.Origin + ")"
+	}
+	return e, nil
+}
+
+// program is what a call was planned with: the effects, and the files of the workspace that the command names.
+type program struct {
+	effects []tongs.Effect
+	files   []string
+}
+
+// maxProgram is how large a file of the workspace may be that a server is started from.
+const maxProgram = 64 << 20
+
+// workspaceFiles are the files in the roots that a command names, on this machine.
+func workspaceFiles(files tongs.FileView, argv []string) (list []string) {
+	for _, word := range argv {
+		if word == "" || strings.HasPrefix(word, "-") || strings.Contains(word, "://") {
+			continue
+		}
+		p, err := files.Resolve(word)
+		if err != nil {
+			continue
+		}
+		if info, err := files.Stat(p); err == nil && info.Type == tongs.FileRegular {
+			list = append(list, files.Host(p))
+		}
+	}
+	return list
+}
+
+// version binds what runs to the content of those files.
+func (p *program) version() (tongs.Version, error) {
+	if len(p.files) == 0 {
+		return "", nil
+	}
+	h := sha256.New()
+	for _, name := range p.files {
+		f, err := os.Open(name)
+		if errors.Is(err, os.ErrNotExist) {
+			fmt.Fprintf(h, "%s absent\n", name)
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		n, err := io.Copy(h, io.LimitReader(f, maxProgram+1))
+		f.Close()
+		if err != nil {
+			return "", err
+		}
+		if n > maxProgram {
+			return "", tongs.Errorf(tongs.CodeTooLarge, "%s has more than %d bytes, and cannot be bound by its content", name, maxProgram)
+		}
+		fmt.Fprintf(h, "\n%d %s\n", n, name)
+	}
+	return tongs.Version("sha256:" + hex.EncodeToString(h.Sum(nil))), nil
+}
+
+// preview shows a person what the server says, behind words of ours.
+func (t *tool) preview() string {
+	switch {
+	case t.def == nil:
+		return "Nobody has looked at this server yet, so that what the tool does is not known."
+	case t.pinned == nil:
+		return "This is what the server says of the tool:\n" + t.def.render("tool")
+	}
+	return udiff.Unified("approved", "now", t.pinned.render("tool"), t.def.render("tool"))
+}
+
+// Call implements tongs.Tool.
+func (t *tool) Call(ctx context.Context, env *tongs.Env, call *tongs.Call) (*tongs.Result, error) {
+	h := t.host
+	h.learn(call.ID)
+	l, err := t.launch(env, call)
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.session(ctx, l)
+	if err != nil {
+		if need, ok := errors.AsType[*tongs.Need](err); ok {
+			h.ask(call.ID, need.Effects)
+		}
+		return nil, err
+	}
+	spec, args, err := t.check(s, call)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := t.ask(ctx, s, env, call, args)
+	if err != nil {
+		return nil, err
+	}
+	res, err := result(spec, &h.set.validator, answer)
+	if err != nil {
+		return nil, err
+	}
+	if res.Error != nil {
+		if need := t.need(s); len(need) > 0 {
+			h.ask(call.ID, need)
+			return nil, &tongs.Need{Effects: need, Reason: fmt.Sprintf("%s failed, and its server could not reach %s", t.spec.Name, targets(need))}
+		}
+	}
+	res.Title = t.spec.DisplayName()
+	res.SetMeta("mcpServer", h.cfg.Name)
+	if h.cfg.Unconfined {
+		res.SetMeta("sandbox", "off")
+	}
+	return res, nil
+}
+
+// launch is what the server would be started with. A program that changed while a person was asked is asked about again.
+func (t *tool) launch(env *tongs.Env, call *tongs.Call) (launch, error) {
+	h := t.host
+	l := launch{commands: env.Commands}
+	if !h.cfg.Local() {
+		return l, nil
+	}
+	l.dir = env.Files.Host(tongs.Path{Rel: "."})
+	h.mu.Lock()
+	p, ok := h.planned.take(call.ID)
+	h.mu.Unlock()
+	if !ok || len(p.effects) == 0 {
+		return l, tongs.Errorf(tongs.CodeInternal, "%s was called without having been planned", t.spec.Name)
+	}
+	l.effects = p.effects
+	l.hosts = h.hosts()
+	version, err := p.version()
+	if err != nil {
+		return l, err
+	}
+	if planned := p.effects[0]; len(p.files) > 0 && !planned.MustAsk && planned.Version != version {
+		planned.Version = version
+		return l, &tongs.Need{Effects: []tongs.Effect{planned}, Reason: "the program of the MCP server " + h.cfg.Name + " changed since it was planned"}
+	}
+	return l, nil
+}
+
+// check makes sure that the server still describes the tool as it was when this one was made, and that the arguments
+// fit that.
+func (t *tool) check(s *session, call *tongs.Call) (*tongs.Spec, json.RawMessage, error) {
+	server := t.host.cfg.Name
+	now := s.definitions().tool(t.name)
+	switch {
+	case now == nil:
+		return nil, nil, tongs.Errorf(tongs.CodeUnknownTool, "the MCP server %s has no tool %q", server, readable(t.name, 100))
+	case t.def == nil:
+		return nil, nil, tongs.Errorf(tongs.CodeApprovalRequired,
+			"the MCP server %s runs, but nobody has looked at what its tool %q says of itself. A person can do that with "+
+				"'tongs mcp review %s'; another call asks them to", server, readable(t.name, 100), server)
+	case now.Digest() != t.def.Digest():
+		return nil, nil, tongs.Errorf(tongs.CodeApprovalRequired,
+			"the MCP server %s describes %q otherwise than it did, so that the tool is quarantined. A person can look at the "+
+				"change with 'tongs mcp review %s'", server, readable(t.name, 100), server)
+	case t.status == Ready:
+		return t.spec, call.Args, nil
+	}
+	spec := *t.spec
+	var err error
+	var in, out *jsonschema.Schema
+	if in, out, err = now.schemas(); err != nil {
+		return nil, nil, tongs.Errorf(tongs.CodeConfigError, "%s cannot be used: %w", t.spec.Name, err)
+	}
+	spec.Input, spec.Output = in, out
+	checked, err := t.host.set.validator.Check(&spec, call.Args)
+	return &spec, checked.Args, err
+}
+
+// ask makes the call.
+func (t *tool) ask(ctx context.Context, s *session, env *tongs.Env, call *tongs.Call, args json.RawMessage) (*mcp.CallToolResult, error) {
+	limit := t.host.cfg.Timeout
+	if limit <= 0 {
+		limit = DefaultTimeout
+	}
+	inner, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	s.enter(call.ID, env)
+	defer s.leave(call.ID)
+	params := &mcp.CallToolParams{Name: t.name, Arguments: args}
+	params.SetProgressToken(call.ID)
+	answer, err := s.client.CallTool(inner, params)
+	switch {
+	case err == nil:
+		return answer, nil
+	case ctx.Err() != nil:
+		s.probe()
+		return nil, context.Cause(ctx)
+	case inner.Err() != nil:
+		s.probe()
+		return nil, tongs.Errorf(tongs.CodeTimeout, "the MCP server %s did not answer within %s", t.host.cfg.Name, limit)
+	}
+	return nil, t.failure(s, err)
+}
+
+// failure says what became of a call that was not answered.
+func (t *tool) failure(s *session, err error) error {
+	server := t.host.cfg.Name
+	if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok && s.alive() {
+		switch rpc.Code {
+		case codeTooLarge:
+			return tongs.Errorf(tongs.CodeTooLarge, "the MCP server %s: %s", server, rpc.Message)
+		case jsonrpc.CodeInvalidParams:
+			return tongs.Errorf(tongs.CodeInvalidArgs, "the MCP server %s refuses the arguments: %s", server, readable(rpc.Message, 2000))
+		}
+		return tongs.Errorf(tongs.CodeExecutionError, "the MCP server %s answers with an error: %s", server, readable(rpc.Message, 2000))
+	}
+	if s.web != nil {
+		why := s.web.why(err)
+		if _, ok := errors.AsType[*tongs.Error](why); !ok {
+			why = tongs.Errorf(tongs.CodeNetworkError, "the MCP server %s could not be asked: %s", server, readable(why.Error(), 500))
+		}
+		if !s.alive() || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) {
+			s.end()
+			t.host.forget(s)
+		}
+		return why
+	}
+	select {
+	case <-s.down:
+	case <-time.After(stopTime):
+		if s.alive() && !errors.Is(err, mcp.ErrConnectionClosed) {
+			return tongs.Errorf(tongs.CodeExecutionError, "the MCP server %s could not be asked: %s", server, readable(err.Error(), 500))
+		}
+	}
+	s.end()
+	ended := s.ended("it ran " + t.spec.Name)
+	t.host.lost(s, ended)
+	return ended
+}
+
+// forget takes a session off that is of no more use through no fault of the server.
+func (h *host) forget(s *session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.live == s {
+		h.live = nil
+	}
+}
+
+// probe ends the session of a program that let a call wait for too long, unless it shows that it is there.
+func (s *session) probe() {
+	if s.proc == nil {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), pingTime)
+		defer cancel()
+		err := s.client.Ping(ctx, nil)
+		if _, answered := errors.AsType[*jsonrpc.Error](err); err == nil || answered {
+			return
+		}
+		s.end()
+		s.host.forget(s)
+	}()
+}
+
+// need are hosts and names that the server could not reach and that were not decided for it.
+func (t *tool) need(s *session) []tongs.Effect {
+	if s.proc == nil {
+		return nil
+	}
+	have := s.hosts
+	return slices.DeleteFunc(s.denied(), func(e tongs.Effect) bool {
+		return e.Kind == tongs.EffectNetwork && slices.Contains(have, e.Host)
+	})
+}
