@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -422,5 +423,21 @@ func TestProblemsCanBeFound(t *testing.T) {
 	p, ok := errors.AsType[config.Problem](err)
 	if !ok || p.Line != 1 || p.Column != 1 || p.File != filepath.Join(s.opt.ConfigDir, "config.yaml") {
 		t.Errorf("problem: %+v", p)
+	}
+}
+
+// What a call gets by itself never exceeds the most that it can ask for.
+func TestUsualLimitsFitTheMost(t *testing.T) {
+	c := newSite(t).user("limits: {shellTimeout: 20m}").load()
+	if c.Limits.ShellTimeout != 20*time.Minute || c.Limits.ShellTimeoutMax != 20*time.Minute {
+		t.Errorf("the most does not follow: %v of %v", c.Limits.ShellTimeout, c.Limits.ShellTimeoutMax)
+	}
+	c = newSite(t).user("limits: {shellTimeout: 20m, shellTimeoutMax: 5m, jobsMax: 3}").load()
+	if c.Limits.ShellTimeout != 5*time.Minute || c.Limits.Jobs != 3 || len(c.Ignored) != 1 {
+		t.Errorf("%v, %d jobs, ignored %v", c.Limits.ShellTimeout, c.Limits.Jobs, c.Ignored)
+	}
+	c = newSite(t).managed("limits: {codeTimeoutMax: 30s}").user("limits: {codeTimeout: 1h}").load()
+	if c.Limits.CodeTimeout != 30*time.Second || c.Limits.CodeTimeoutMax != 30*time.Second {
+		t.Errorf("the administrator's limit does not hold: %v of %v", c.Limits.CodeTimeout, c.Limits.CodeTimeoutMax)
 	}
 }

@@ -1,8 +1,10 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -48,5 +50,27 @@ func TestStarterFileWorks(t *testing.T) {
 	s.workspace(live.String()).trust()
 	if c := s.load(); len(c.Rules) < 8 || len(c.Zones) != 1 || c.Limits == (config.Limits{}) {
 		t.Errorf("rules %q, zones %v", rules(c), c.Zones)
+	}
+}
+
+// Every limit is in the table of the documentation, with its default.
+func TestDocumentedLimits(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "config.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := 0
+	for _, s := range newSite(t).load().Settings() {
+		key, ok := strings.CutPrefix(s.Key, "limits.")
+		if !ok {
+			continue
+		}
+		if row := fmt.Sprintf("| `%s` | %v |", key, s.Value); !strings.Contains(string(page), row) {
+			t.Errorf("docs/config.md has no row that begins %s", row)
+		}
+		documented++
+	}
+	if documented != reflect.TypeFor[config.Limits]().NumField() {
+		t.Errorf("%d limits are shown, of %d fields", documented, reflect.TypeFor[config.Limits]().NumField())
 	}
 }

@@ -10,15 +10,23 @@ import (
 	"time"
 )
 
-// Limits bound what tools return and how long they take.
+// Limits bound what tools return, how long they take and what commands use up.
 type Limits struct {
 	ReadLines   int64 // lines of one read_file
 	LineLength  int64 // characters of one line
+	ReadBytes   int64 // bytes of text of one read_file
+	CountBytes  int64 // size up to which read_file counts the lines of a file
+	RawBytes    int64 // bytes that read_file shows as base64 where the call names no limit
+	RawMax      int64 // bytes that read_file shows as base64 at most
+	ImageBytes  int64 // size up to which read_file attaches an image
+	EditBytes   int64 // size up to which a file can be edited
 	ListEntries int64 // entries of list_directory where the call names no limit
 	ListMax     int64 // entries of list_directory at most
 	GlobResults int64 // paths of glob where the call names no limit
 	GlobMax     int64 // paths of glob at most
-	GrepMatches int64 // matches of grep
+	GrepMatches int64 // matches of grep where the call names no limit
+	GrepMax     int64 // matches of grep at most
+	GrepLength  int64 // characters of one line that grep shows
 
 	StreamBytes     int64 // bytes shown of one output stream, such as a command's stdout
 	ContentBytes    int64 // bytes of a result's content
@@ -27,10 +35,26 @@ type Limits struct {
 	SpillBytes      int64 // bytes kept of one output that did not fit
 	WebBytes        int64 // bytes of one fetched body
 
-	ShellTimeout  time.Duration // a command, where the call names no timeout
-	CodeTimeout   time.Duration // run_code
-	CustomTimeout time.Duration // a custom tool
-	WebTimeout    time.Duration // web_fetch
+	ShellTimeout    time.Duration // a command, where the call names no timeout
+	ShellTimeoutMax time.Duration // a command at most
+	CodeTimeout     time.Duration // run_code, where the call names no timeout
+	CodeTimeoutMax  time.Duration // run_code at most
+	CustomTimeout   time.Duration // a custom tool
+	WebTimeout      time.Duration // web_fetch
+
+	CommandCPU         time.Duration // processor time of a command, all its processes together
+	CommandMemory      int64         // memory of a command, all its processes together
+	CommandProcesses   int64         // processes and threads of a command
+	CommandFileSize    int64         // size of a file that a command writes
+	CommandDisk        int64         // bytes by which a command may make the workspace grow
+	CommandFiles       int64         // files by which it may
+	CommandTmp         int64         // size of a command's /tmp
+	CommandDescriptors int64         // open files of one of its processes
+	CommandOutput      int64         // output of a command until it is killed
+
+	Jobs     int64 // background jobs of a session that run at a time
+	JobsMax  int64 // those of all sessions
+	JobBytes int64 // bytes of a job's latest output in memory
 }
 
 // Retention says how long things are kept. Zero means forever.
@@ -66,11 +90,19 @@ const day = 24 * time.Hour
 var limitSettings = []setting{
 	{"readLines", count, 2000, 1, 1e6},
 	{"lineLength", count, 2000, 80, 1e6},
+	{"readBytes", size, 100_000, 1000, 64 << 20},
+	{"countBytes", size, 64 << 20, 1, 1 << 40},
+	{"rawBytes", size, 64 << 10, 1, 1 << 30},
+	{"rawMax", size, 1 << 20, 1, 1 << 30},
+	{"imageBytes", size, 5 << 20, 1, 1 << 30},
+	{"editBytes", size, 32 << 20, 1000, 1 << 30},
 	{"listEntries", count, 200, 1, 1e5},
 	{"listMax", count, 500, 1, 1e5},
 	{"globResults", count, 100, 1, 1e5},
 	{"globMax", count, 500, 1, 1e5},
 	{"grepMatches", count, 100, 1, 1e5},
+	{"grepMax", count, 1000, 1, 1e5},
+	{"grepLength", count, 300, 20, 1e5},
 	{"streamBytes", size, 30_000, 1000, 64 << 20},
 	{"contentBytes", size, 120_000, 1000, 64 << 20},
 	{"valueBytes", size, 4 << 20, 1000, 1 << 30},
@@ -78,9 +110,35 @@ var limitSettings = []setting{
 	{"spillBytes", size, 4 << 30, 1000, 1 << 40},
 	{"webBytes", size, 5 << 20, 1000, 1 << 30},
 	{"shellTimeout", seconds, int64(120 * time.Second), int64(time.Second), int64(day)},
+	{"shellTimeoutMax", seconds, int64(600 * time.Second), int64(time.Second), int64(day)},
 	{"codeTimeout", seconds, int64(60 * time.Second), int64(time.Second), int64(day)},
+	{"codeTimeoutMax", seconds, int64(600 * time.Second), int64(time.Second), int64(day)},
 	{"customTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
 	{"webTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
+	{"commandCPU", seconds, int64(time.Hour), int64(time.Second), int64(30 * day)},
+	{"commandMemory", size, 2 << 30, 16 << 20, 1 << 44},
+	{"commandProcesses", count, 256, 8, 1e6},
+	{"commandFileSize", size, 2 << 30, 1 << 10, 1 << 44},
+	{"commandDisk", size, 4 << 30, 1 << 10, 1 << 44},
+	{"commandFiles", count, 500_000, 1, 1e9},
+	{"commandTmp", size, 1 << 30, 1 << 20, 1 << 44},
+	{"commandDescriptors", count, 4096, 64, 1 << 20},
+	{"commandOutput", size, 1 << 30, 1000, 1 << 44},
+	{"jobs", count, 8, 1, 1000},
+	{"jobsMax", count, 64, 1, 10_000},
+	{"jobBytes", size, 256 << 10, 1000, 64 << 20},
+}
+
+// usualAndMost are keys of which the first is what a call gets that asks for nothing, and the second the most that it can
+// ask for.
+var usualAndMost = [][2]string{
+	{"rawBytes", "rawMax"},
+	{"listEntries", "listMax"},
+	{"globResults", "globMax"},
+	{"grepMatches", "grepMax"},
+	{"shellTimeout", "shellTimeoutMax"},
+	{"codeTimeout", "codeTimeoutMax"},
+	{"jobs", "jobsMax"},
 }
 
 var retentionSettings = []setting{
@@ -94,12 +152,19 @@ var retentionSettings = []setting{
 // fields returns where the value of each key of limitSettings is kept.
 func (l *Limits) fields() map[string]*int64 {
 	return map[string]*int64{
-		"readLines": &l.ReadLines, "lineLength": &l.LineLength, "listEntries": &l.ListEntries, "listMax": &l.ListMax,
-		"globResults": &l.GlobResults, "globMax": &l.GlobMax, "grepMatches": &l.GrepMatches,
+		"readLines": &l.ReadLines, "lineLength": &l.LineLength, "readBytes": &l.ReadBytes, "countBytes": &l.CountBytes,
+		"rawBytes": &l.RawBytes, "rawMax": &l.RawMax, "imageBytes": &l.ImageBytes, "editBytes": &l.EditBytes,
+		"listEntries": &l.ListEntries, "listMax": &l.ListMax, "globResults": &l.GlobResults, "globMax": &l.GlobMax,
+		"grepMatches": &l.GrepMatches, "grepMax": &l.GrepMax, "grepLength": &l.GrepLength,
 		"streamBytes": &l.StreamBytes, "contentBytes": &l.ContentBytes, "valueBytes": &l.ValueBytes,
 		"attachmentBytes": &l.AttachmentBytes, "spillBytes": &l.SpillBytes, "webBytes": &l.WebBytes,
-		"shellTimeout": (*int64)(&l.ShellTimeout), "codeTimeout": (*int64)(&l.CodeTimeout),
+		"shellTimeout": (*int64)(&l.ShellTimeout), "shellTimeoutMax": (*int64)(&l.ShellTimeoutMax),
+		"codeTimeout": (*int64)(&l.CodeTimeout), "codeTimeoutMax": (*int64)(&l.CodeTimeoutMax),
 		"customTimeout": (*int64)(&l.CustomTimeout), "webTimeout": (*int64)(&l.WebTimeout),
+		"commandCPU": (*int64)(&l.CommandCPU), "commandMemory": &l.CommandMemory, "commandProcesses": &l.CommandProcesses,
+		"commandFileSize": &l.CommandFileSize, "commandDisk": &l.CommandDisk, "commandFiles": &l.CommandFiles,
+		"commandTmp": &l.CommandTmp, "commandDescriptors": &l.CommandDescriptors, "commandOutput": &l.CommandOutput,
+		"jobs": &l.Jobs, "jobsMax": &l.JobsMax, "jobBytes": &l.JobBytes,
 	}
 }
 

@@ -96,6 +96,7 @@ func (c *Config) mergeNumbers(layers []*layer) {
 	for _, s := range limitSettings {
 		c.mergeLimit(layers, s, limits[s.key])
 	}
+	c.fitLimits(limits)
 	for _, s := range retentionSettings {
 		for _, l := range slices.Backward(layers) {
 			v, ok := l.retention[s.key]
@@ -106,6 +107,25 @@ func (c *Config) mergeNumbers(layers []*layer) {
 			default:
 				*retention[s.key], c.origins["retention."+s.key] = v.value, v.origin
 			}
+		}
+	}
+}
+
+// fitLimits makes the most that a call can ask for at least what it gets by itself: where nobody spoke of the most it
+// follows, otherwise it caps the other.
+func (c *Config) fitLimits(limits map[string]*int64) {
+	for _, pair := range usualAndMost {
+		usual, most := limits[pair[0]], limits[pair[1]]
+		origin, ceiling := c.origins["limits."+pair[0]], c.origins["limits."+pair[1]]
+		switch {
+		case *usual <= *most:
+		case ceiling == "":
+			*most, c.origins["limits."+pair[1]] = *usual, origin
+		default:
+			if origin != "" {
+				c.ignore(origin, "limits."+pair[0], "limits."+pair[1]+" of "+ceiling+" is less")
+			}
+			*usual, c.origins["limits."+pair[0]] = *most, ceiling
 		}
 	}
 }

@@ -31,10 +31,9 @@ import (
 const Toolset = "code"
 
 const (
-	name           = "run_code"
-	defaultTimeout = 60 * time.Second
-	titleRunes     = 60
-	previewBytes   = 64 << 10
+	name         = "run_code"
+	titleRunes   = 60
+	previewBytes = 64 << 10
 )
 
 // Options are those of the tool. A zero field means the default that its comment names.
@@ -44,6 +43,8 @@ type Options struct {
 	Full func(ctx context.Context) bool
 	// LookPath finds the program that a bare name runs in the sandbox: exec.LookPath of this process.
 	LookPath func(name string) (string, bool)
+	// Timeout is how long a program may take that names no timeout: 60 s. MaxTimeout is the most that it can name: 600 s.
+	Timeout, MaxTimeout time.Duration
 }
 
 // Input are the arguments of run_code.
@@ -52,16 +53,17 @@ type Input struct {
 	Code     string            `json:"code" jsonschema:"The whole program." minLength:"1" maxLength:"1000000"`
 	Args     []string          `json:"args,omitempty" jsonschema:"Its command line arguments." maxItems:"200"`
 	Env      map[string]string `json:"env,omitempty" jsonschema:"Further environment variables."`
-	Timeout  int               `json:"timeout,omitempty" jsonschema:"Seconds until it is killed." default:"60" min:"1" max:"600"`
+	Timeout  int               `json:"timeout,omitempty" jsonschema:"Seconds until it is killed." min:"1"`
 	Network  bool              `json:"network,omitempty" jsonschema:"Let it ask for hosts to reach."`
 	Write    bool              `json:"write,omitempty" jsonschema:"Let it change the workspace."`
 }
 
-func (in Input) timeout() time.Duration {
+// timeout is how long a program may take.
+func (o Options) timeout(in Input) time.Duration {
 	if in.Timeout <= 0 {
-		return defaultTimeout
+		return o.Timeout
 	}
-	return time.Duration(in.Timeout) * time.Second
+	return min(time.Duration(in.Timeout)*time.Second, o.MaxTimeout)
 }
 
 // File is something that the program made.
@@ -125,9 +127,23 @@ func New(opt Options) (tongs.Tool, error) {
 			return found, err == nil
 		}
 	}
+	if opt.Timeout <= 0 {
+		opt.Timeout = 60 * time.Second
+	}
+	if opt.MaxTimeout <= 0 {
+		opt.MaxTimeout = max(600*time.Second, opt.Timeout)
+	}
+	opt.Timeout = min(opt.Timeout, opt.MaxTimeout)
+	input, aliases, err := tongs.SchemaOf[Input]()
+	if err != nil {
+		return nil, err
+	}
+	timeout, most := input.Properties["timeout"], opt.MaxTimeout.Seconds()
+	timeout.Default, timeout.Maximum = fmt.Appendf(nil, "%d", int64(opt.Timeout.Seconds())), &most
 	t := &tool{opt}
 	return tongs.New(tongs.Def[Input, Output]{
 		Spec: tongs.Spec{
+			Input: input, ArgAliases: aliases,
 			Name: name, Title: "Run code", Toolset: Toolset, Complex: true,
 			Description: "Runs a program in a sandbox, in an empty directory whose files come back. " +
 				"The workspace ($WORKSPACE) is read-only, and there is no network, unless asked for.",
@@ -267,7 +283,7 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, in Input) (Output, error
 	cmd := &tongs.Command{
 		Argv: append([]string{"/bin/sh", "-c", lang.script(program, in.Code), program}, in.Args...),
 		Env:  lang.environ(in.Env), Dir: env.Dir, Stdin: strings.NewReader(in.Code),
-		Stdout: screen.Tee(stdout), Stderr: screen.Tee(stderr), Timeout: in.timeout(),
+		Stdout: screen.Tee(stdout), Stderr: screen.Tee(stderr), Timeout: t.opt.timeout(in),
 		ReadOnly: !in.Write, Scratch: true, Full: full, Effects: effects,
 	}
 	exit, err := env.Commands.Run(ctx, cmd)
@@ -294,7 +310,7 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, in Input) (Output, error
 	switch {
 	case exit.TimedOut:
 		return out, tongs.Errorf(tongs.CodeTimeout, "the program was killed after %s; its output until then is kept; "+
-			"give it a longer timeout (600 at most), or less to do", cmd.Timeout)
+			"give it a longer timeout (%g at most), or less to do", cmd.Timeout, t.opt.MaxTimeout.Seconds())
 	case ctx.Err() != nil:
 		return out, stopped(ctx)
 	}

@@ -79,7 +79,7 @@ func (m *jobs) start(ctx context.Context, env *tongs.Env, in Input, cmd *tongs.C
 		return nil, err
 	}
 	if in.Timeout > 0 {
-		j.timer = time.AfterFunc(in.timeout(), j.proc.Kill)
+		j.timer = time.AfterFunc(m.opt.timeout(in), j.proc.Kill)
 	}
 	go j.watch()
 	if in.Stdin != "" {

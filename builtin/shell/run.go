@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -12,15 +13,12 @@ import (
 	"github.com/tongs-ai/tongs/internal/ran"
 )
 
-const (
-	defaultTimeout = 120 * time.Second
-	titleRunes     = 80
-)
+const titleRunes = 80
 
 // Input are the arguments of shell.
 type Input struct {
 	Command    string `json:"command" jsonschema:"The command, as bash reads it." minLength:"1" alias:"cmd,script"`
-	Timeout    int    `json:"timeout,omitempty" jsonschema:"Seconds until it is killed: 120 unless given, none for a background job." min:"1" max:"600"`
+	Timeout    int    `json:"timeout,omitempty" jsonschema:"Seconds until it is killed." min:"1"`
 	Workdir    string `json:"workdir,omitempty" jsonschema:"Directory to run it in." alias:"cwd,directory"`
 	Background bool   `json:"background,omitempty" jsonschema:"Return at once; shell_jobs looks after it." alias:"run_in_background"`
 	Stdin      string `json:"stdin,omitempty" jsonschema:"Its standard input, empty unless given." alias:"input"`
@@ -28,11 +26,12 @@ type Input struct {
 	Persist    bool   `json:"persist,omitempty" jsonschema:"Start where the last such command of this session ended, with what it exported, and keep both for the next."`
 }
 
-func (in Input) timeout() time.Duration {
+// timeout is how long a command may take.
+func (o Options) timeout(in Input) time.Duration {
 	if in.Timeout <= 0 {
-		return defaultTimeout
+		return o.Timeout
 	}
-	return time.Duration(in.Timeout) * time.Second
+	return min(time.Duration(in.Timeout)*time.Second, o.MaxTimeout)
 }
 
 // Output is the value of shell.
@@ -75,8 +74,16 @@ func (o *Output) Present(r *tongs.Result) {
 }
 
 func (s *Set) shellTool() (tongs.Tool, error) {
+	input, aliases, err := tongs.SchemaOf[Input]()
+	if err != nil {
+		return nil, err
+	}
+	timeout, most := input.Properties["timeout"], s.opt.MaxTimeout.Seconds()
+	timeout.Description = fmt.Sprintf("Seconds until it is killed: %g unless given, none for a background job.", s.opt.Timeout.Seconds())
+	timeout.Maximum = &most
 	return tongs.New(tongs.Def[Input, Output]{
 		Spec: tongs.Spec{
+			Input: input, ArgAliases: aliases,
 			Name: "shell", Title: "Run command", Aliases: []string{"bash", "execute_command"}, Toolset: Toolset, Complex: true,
 			Description: "Runs a bash command in a sandbox. Returns stdout, stderr and the exit code. " +
 				"Long output is cut in the middle and kept. No network unless approved.",
@@ -239,7 +246,7 @@ func (s *Set) run(ctx context.Context, env *tongs.Env, in Input) (Output, error)
 	if in.Background {
 		return s.startJob(ctx, env, in, cmd, a)
 	}
-	cmd.Timeout = in.timeout()
+	cmd.Timeout = s.opt.timeout(in)
 	return s.foreground(ctx, env, in, at, cmd)
 }
 
@@ -282,14 +289,14 @@ func (s *Set) foreground(ctx context.Context, env *tongs.Env, in Input, at place
 }
 
 // longer says what to do about a command that takes long.
-func (s *Set) longer(in Input) string {
-	switch {
-	case s.opt.Background:
-		return "; give it a longer timeout (600 at most), or run it with background"
-	case in.timeout() < 600*time.Second:
-		return "; give it a longer timeout (600 at most)"
+func (s *Set) longer(in Input) (say string) {
+	if s.opt.timeout(in) < s.opt.MaxTimeout {
+		say = fmt.Sprintf("; give it a longer timeout (%g at most)", s.opt.MaxTimeout.Seconds())
 	}
-	return ""
+	if s.opt.Background {
+		say += "; or run it with background"
+	}
+	return say
 }
 
 // stopped says how a call ended that somebody ended.

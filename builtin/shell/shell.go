@@ -53,6 +53,8 @@ type Options struct {
 	FreeReads bool
 	// Full reports whether the sandbox enforces everything it can. Nil is a sandbox that does not.
 	Full func(ctx context.Context) bool
+	// Timeout is how long a command may take that names no timeout: 120 s. MaxTimeout is the most that it can name: 600 s.
+	Timeout, MaxTimeout time.Duration
 	// Background allows jobs. Set it only in a program that lives on after a call, and that calls Close and CloseAll.
 	Background bool
 	// Jobs is how many jobs a session may have running at a time: 8. MaxJobs is how many all sessions may: 64.
@@ -82,6 +84,9 @@ func (o Options) withDefaults() Options {
 	if o.Full == nil {
 		o.Full = func(context.Context) bool { return false }
 	}
+	set(&o.Timeout, 120*time.Second)
+	set(&o.MaxTimeout, max(600*time.Second, o.Timeout))
+	o.Timeout = min(o.Timeout, o.MaxTimeout)
 	set(&o.Jobs, 8)
 	set(&o.MaxJobs, 64)
 	set(&o.JobBytes, 256<<10)

@@ -242,6 +242,11 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	confined := confine.New(confine.Options{
 		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules), Rules: opt.Rules,
 		Cache: filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
+		Runs:  filepath.Join(s.stateDir, "runs", s.workspace.Digest()[:16]),
+		Limits: sandbox.Limits{
+			CPU: l.CommandCPU, Memory: l.CommandMemory, PIDs: l.CommandProcesses, FileSize: l.CommandFileSize, Disk: l.CommandDisk,
+			Files: l.CommandFiles, Tmp: l.CommandTmp, Descriptors: l.CommandDescriptors, Output: l.CommandOutput,
+		},
 	})
 	opt.Commands = confined.Commands
 	return confined, nil
@@ -262,16 +267,25 @@ func meant(rules []tongs.Rule) func(host string) bool {
 func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds, lives bool) (*registry.Registry, *shell.Set, error) {
 	l := cfg.Limits
 	list, err := files.Tools(files.Options{
-		ReadLines: int(l.ReadLines), LineChars: int(l.LineLength), ListEntries: int(l.ListEntries), ListMax: int(l.ListMax),
+		ReadLines: int(l.ReadLines), LineChars: int(l.LineLength), ReadBytes: int(l.ReadBytes), CountBytes: l.CountBytes,
+		RawBytes: int(l.RawBytes), RawMax: int(l.RawMax), ImageBytes: l.ImageBytes, EditBytes: l.EditBytes,
+		ListEntries: int(l.ListEntries), ListMax: int(l.ListMax),
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	finders, err := find.Tools(find.Options{GlobPaths: int(l.GlobResults), GlobMax: int(l.GlobMax), GrepMatches: int(l.GrepMatches)})
+	finders, err := find.Tools(find.Options{
+		GlobPaths: int(l.GlobResults), GlobMax: int(l.GlobMax),
+		GrepMatches: int(l.GrepMatches), GrepMax: int(l.GrepMax), GrepChars: int(l.GrepLength),
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	running, programs := shell.Options{Home: sandbox.Home, FreeReads: true}, code.Options{}
+	running := shell.Options{
+		Home: sandbox.Home, FreeReads: true, Timeout: l.ShellTimeout, MaxTimeout: l.ShellTimeoutMax,
+		Jobs: int(l.Jobs), MaxJobs: int(l.JobsMax), JobBytes: int(l.JobBytes),
+	}
+	programs := code.Options{Timeout: l.CodeTimeout, MaxTimeout: l.CodeTimeoutMax}
 	if lives {
 		running.Background = true
 		running.JobOutput = func(_, job string) tongs.Stream { return bounds.Stream(job, "job", nil) }

@@ -1,0 +1,97 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+)
+
+// plant makes a protected name in a way that the command does not tell beforehand.
+const plant = `python3 -c 'open(".en"+"vrc","w").write("EVIL")'`
+
+// onlyCommands approves commands, and no protected names.
+func onlyCommands(q approval.Question) approval.Answer {
+	for _, e := range q.Effects {
+		if e.Kind == tongs.EffectWrite && e.MustAsk {
+			return approval.Answer{Reason: "not that"}
+		}
+	}
+	return approval.Answer{Approved: true}
+}
+
+func TestPlantedNamesAreHeldAndSaid(t *testing.T) {
+	for _, how := range []args{{}, {"pty": true}, {"persist": true}} {
+		b := newBench(t, setup{answer: onlyCommands})
+		res := b.shell(plant, how)
+		b.equal("planted", b.exists(".envrc"), false)
+		for _, want := range []string{".envrc is a protected name and is held", "/spill/", "not that", "copying"} {
+			b.contains("content", res.Content, want)
+		}
+		asked := b.questions()
+		b.equal("questions", len(asked), 2)
+		b.contains("preview", asked[1].Preview, "EVIL")
+		if strings.Contains(asked[1].Preview, "python3") {
+			t.Errorf("the second question shows the command again: %s", asked[1].Preview)
+		}
+	}
+}
+
+// What is held can be put in its place by a command, which asks for exactly that.
+func TestHeldNamesCanBeCopiedBack(t *testing.T) {
+	b := newBench(t, setup{answer: onlyCommands})
+	content := b.shell(plant).Content
+	_, rest, _ := strings.Cut(content, "copying ")
+	host, _, _ := strings.Cut(rest, " there")
+	b.fails(tongs.CodeDenied, "not that", "shell", args{"command": "cp " + host + " .envrc"})
+	opt := b.engineOptions(b.dir, setup{})
+	b.put("copy", "EVIL", 0o600)
+	b.rebuild(opt)
+	b.questions()
+	b.shell("cp copy .envrc")
+	b.equal("questions", len(b.questions()), 1)
+	b.equal(".envrc", b.get(".envrc"), "EVIL")
+}
+
+func TestPlantedNamesOfTimedOutCommands(t *testing.T) {
+	b := newBench(t, setup{answer: onlyCommands})
+	res := b.fails(tongs.CodeTimeout, "killed", "shell", args{"command": plant + "; sleep 100", "timeout": 1})
+	b.contains("content", res.Content, ".envrc is a protected name and is held")
+	b.equal("planted", b.exists(".envrc"), false)
+}
+
+// A job is asked about by the call that learns of its end.
+func TestPlantedNamesOfJobs(t *testing.T) {
+	approve := false
+	b := newBench(t, setup{Options: Options{Background: true}, answer: func(q approval.Question) approval.Answer {
+		if approve {
+			return approval.Answer{Approved: true}
+		}
+		return onlyCommands(q)
+	}})
+	for _, approve = range []bool{false, true} {
+		out := b.sh(plant+"; cat", args{"background": true})
+		b.equal("while it runs", b.exists(".envrc"), true)
+		b.questions()
+		b.call("shell_jobs", args{"action": "write", "id": out.Job, "eof": true})
+		res := b.call("shell_jobs", args{"action": "wait", "id": out.Job})
+		asked := b.questions()
+		b.equal("questions", len(asked), 1)
+		b.equal("in its place", b.exists(".envrc"), approve)
+		if !approve {
+			b.contains("content", res.Content, ".envrc is a protected name and is held")
+		}
+		b.call("shell_jobs", args{"action": "read", "id": out.Job})
+		b.equal("questions", len(b.questions()), 0)
+	}
+}
+
+// A job that ends at once is asked about by the call that started it.
+func TestPlantedNamesOfShortJobs(t *testing.T) {
+	b := newBench(t, setup{Options: Options{Background: true, Settle: 1 << 40}, answer: onlyCommands})
+	res := b.shell(plant, args{"background": true})
+	b.contains("content", res.Content, ".envrc is a protected name and is held")
+	b.equal("questions", len(b.questions()), 2)
+	b.equal("planted", b.exists(".envrc"), false)
+}
