@@ -21,7 +21,7 @@ var attacksOnTheKernel = map[string]attackFunc{
 		return did("made writable", unix.MountSetattr(unix.AT_FDCWD, a[0], 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}))
 	},
 	"chroot": func([]string) (string, error) {
-		return did("chroot", inChild(func() error { return raw(unix.SYS_CHROOT, cstring(".")) }))
+		return did("chroot", inChild(unix.SYS_CHROOT, cstring("."), 0))
 	},
 	"pivot":  reached(unix.SYS_PIVOT_ROOT, cstring("/nonexistent"), cstring("/nonexistent")),
 	"fsopen": func([]string) (string, error) { return did("fsopen", raw(unix.SYS_FSOPEN, cstring("tmpfs"), 0)) },
@@ -52,10 +52,10 @@ var attacksOnTheKernel = map[string]attackFunc{
 	"swapon":       reached(unix.SYS_SWAPON, cstring("/nonexistent"), 0),
 	"acct":         reached(unix.SYS_ACCT, cstring("/nonexistent")),
 	"quotactl":     reached(unix.SYS_QUOTACTL, 0x800002<<8, cstring("/nonexistent"), 0, pad()),
-	"vhangup":      reached(unix.SYS_LOOKUP_DCOOKIE, 0, pad(), 16),
+	"dcookie":      reached(unix.SYS_LOOKUP_DCOOKIE, 0, pad(), 16),
 	"fanotify":     func([]string) (string, error) { return did("fanotify", raw(unix.SYS_FANOTIFY_INIT, 0x200, 0)) },
 	"personality": func([]string) (string, error) {
-		return did("READ_IMPLIES_EXEC set", inChild(func() error { return raw(unix.SYS_PERSONALITY, 0x400000) }))
+		return did("READ_IMPLIES_EXEC set", inChild(unix.SYS_PERSONALITY, 0x400000, 0))
 	},
 	"vmsplice":     reached(unix.SYS_VMSPLICE, ^uintptr(0), pad(), 0, 0),
 	"memfd-secret": reached(unix.SYS_MEMFD_SECRET, 0x7fffffff),

@@ -271,13 +271,13 @@ var attacksOnProcesses = map[string]attackFunc{
 	"setns-mnt":  func(a []string) (string, error) { return setns(a[0], "mnt") },
 	"setns-user": func(a []string) (string, error) { return setns(a[0], "user") },
 	"unshare": func([]string) (string, error) {
-		return did("new user namespace", inChild(func() error { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }))
+		return did("new user namespace", inChild(unix.SYS_UNSHARE, unix.CLONE_NEWUSER, 0))
 	},
 	"unshare-net": func([]string) (string, error) {
 		return did("new network namespace", raw(unix.SYS_UNSHARE, unix.CLONE_NEWNET))
 	},
 	"clone": func([]string) (string, error) {
-		return did("new user namespace", inChild(func() error { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|unix.CLONE_NEWPID) }))
+		return did("new user namespace", inChild(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|unix.CLONE_NEWPID, 0))
 	},
 	"clone-user": func([]string) (string, error) {
 		pid, err := syscall.ForkExec("/bin/true", []string{"true"}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}})
@@ -288,12 +288,8 @@ var attacksOnProcesses = map[string]attackFunc{
 	},
 	"clone3": func([]string) (string, error) {
 		args := [11]uint64{unix.CLONE_NEWUSER, 0, 0, 0, uint64(unix.SIGCHLD)}
-		pid, _, errno := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0)
-		if errno != 0 {
+		if _, errno := forkAndCall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), unix.SYS_GETPID, 0, 0); errno != 0 {
 			return "", errno
-		}
-		if pid == 0 {
-			unix.Exit(0)
 		}
 		return "clone3 with a new user namespace", nil
 	},
@@ -380,27 +376,37 @@ var attacksOnProcesses = map[string]attackFunc{
 	},
 }
 
-// inChild runs f in a forked process, where the state of threads does not matter. It must not allocate.
-func inChild(f func() error) error {
-	pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+// inChild makes a system call in a forked process, where there is one thread only.
+func inChild(nr, a, b uintptr) error {
+	pid, errno := forkAndCall(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, nr, a, b)
 	if errno != 0 {
 		return errno
 	}
-	if pid == 0 {
-		code := 0
-		if err := f(); err != nil {
-			code = 1
-		}
-		unix.Exit(code)
-	}
 	var st unix.WaitStatus
-	if _, err := unix.Wait4(int(pid), &st, 0, nil); err != nil {
+	if _, err := unix.Wait4(int(pid), &st, unix.WALL, nil); err != nil {
 		return err
 	}
 	if st.ExitStatus() != 0 {
 		return unix.EPERM
 	}
 	return nil
+}
+
+// forkAndCall forks by a system call and makes another one in the child, which ends with its error. A child of a Go program
+// has none of the threads that the runtime counts on. So it must never enter the runtime, which any function that checks
+// its stack may do.
+//
+//go:nosplit
+//go:norace
+func forkAndCall(fork, f1, f2, nr, a, b uintptr) (pid uintptr, errno syscall.Errno) {
+	pid, _, errno = unix.RawSyscall6(fork, f1, f2, 0, 0, 0, 0)
+	if errno != 0 || pid != 0 {
+		return pid, errno
+	}
+	_, _, errno = unix.RawSyscall6(nr, a, b, 0, 0, 0, 0)
+	for {
+		_, _, _ = unix.RawSyscall6(unix.SYS_EXIT_GROUP, uintptr(errno), 0, 0, 0, 0, 0)
+	}
 }
 
 func setns(pid, kind string) (string, error) {
@@ -434,8 +440,12 @@ func signalByOwner(a []string) (string, error) {
 }
 
 var attacksOnResources = map[string]attackFunc{
-	"alloc":     func(a []string) (string, error) { return grab(number(a, 0), unix.MAP_PRIVATE|unix.MAP_ANON) },
-	"alloc-shm": func(a []string) (string, error) { return grab(number(a, 0), unix.MAP_SHARED|unix.MAP_ANON) },
+	"alloc": func(a []string) (string, error) {
+		return grab(number(a, 0), unix.MAP_PRIVATE|unix.MAP_ANON, number(a, 1))
+	},
+	"alloc-shm": func(a []string) (string, error) {
+		return grab(number(a, 0), unix.MAP_SHARED|unix.MAP_ANON, number(a, 1))
+	},
 	"memfd": func(a []string) (string, error) {
 		fd, err := unix.MemfdCreate("x", 0)
 		if err != nil {
@@ -447,6 +457,7 @@ var attacksOnResources = map[string]attackFunc{
 				return "", err
 			}
 		}
+		holdFor(number(a, 1))
 		return a[0] + " MiB in a memory file", nil
 	},
 	"sysv": func(a []string) (string, error) {
@@ -464,43 +475,24 @@ var attacksOnResources = map[string]attackFunc{
 			}
 			_ = unix.SysvShmDetach(b)
 		}
+		holdFor(number(a, 1))
 		return a[0] + " MiB in shared segments", nil
 	},
-	"many": func(a []string) (string, error) {
-		// Processes that each stay below the limit.
-		var all []*os.Process
-		for range number(a, 0) {
-			p, err := os.StartProcess("/proc/self/exe", []string{os.Args[0], "attack", "hold", a[1]}, &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Env: os.Environ()})
-			if err != nil {
-				return "", err
-			}
-			all = append(all, p)
-		}
-		for _, p := range all {
-			if st, err := p.Wait(); err != nil || !st.Success() {
-				return "", fmt.Errorf("one of them ended: %v", st)
-			}
-		}
-		return fmt.Sprintf("%d processes of %s MiB", len(all), a[1]), nil
-	},
+	"many": holdTogether,
 	"hold": func(a []string) (string, error) {
-		if _, err := grab(number(a, 0), unix.MAP_PRIVATE|unix.MAP_ANON); err != nil {
+		if _, err := grab(number(a, 0), unix.MAP_PRIVATE|unix.MAP_ANON, 0); err != nil {
 			os.Exit(1)
 		}
-		time.Sleep(time.Second) // the limit must strike meanwhile
+		fmt.Print("h")
+		_, _ = os.Stdin.Read(make([]byte, 1)) // until all hold theirs, and it is closed
 		return "", errors.New("held")
 	},
 	"threads": func(a []string) (string, error) {
 		n := number(a, 0)
 		for i := range n {
-			pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
-			if errno != 0 {
+			// Each waits for nothing, without end.
+			if _, errno := forkAndCall(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, unix.SYS_PPOLL, 0, 0); errno != 0 {
 				return "", fmt.Errorf("after %d: %w", i, errno)
-			}
-			if pid == 0 {
-				for {
-					_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
-				}
 			}
 		}
 		return a[0] + " processes", nil
@@ -532,6 +524,7 @@ var attacksOnResources = map[string]attackFunc{
 		cur.Cur = cur.Max
 		return did("process limit raised", unix.Prlimit(0, unix.RLIMIT_NPROC, &cur, nil))
 	},
+	"control": withoutSandbox,
 	"deaf": func([]string) (string, error) {
 		signal.Ignore(unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1)
 		for {
@@ -540,8 +533,84 @@ var attacksOnResources = map[string]attackFunc{
 	},
 }
 
-// grab takes memory and touches it.
-func grab(mib, flags int) (string, error) {
+// withoutSandbox runs a script as a sandbox's init would, but for the sandbox: it adopts and kills what the script leaves.
+func withoutSandbox(a []string) (string, error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return "", err
+	}
+	pid, err := syscall.ForkExec("/bin/bash", []string{"bash", "-c", a[0]}, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		return "", err
+	}
+	var status syscall.WaitStatus
+	for got := 0; got != pid; {
+		if got, err = syscall.Wait4(-1, &status, 0, nil); err != nil && !errors.Is(err, syscall.EINTR) {
+			return "", err
+		}
+	}
+	left := 0
+	for {
+		tasks, _ := os.ReadDir("/proc/self/task")
+		for _, task := range tasks {
+			kids, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/children")
+			for kid := range strings.FieldsSeq(string(kids)) {
+				_ = syscall.Kill(number([]string{kid}, 0), syscall.SIGKILL)
+			}
+		}
+		var st syscall.WaitStatus
+		if _, err := syscall.Wait4(-1, &st, 0, nil); errors.Is(err, syscall.ECHILD) {
+			break
+		}
+		left++
+	}
+	if left > 0 {
+		return fmt.Sprintf("%d processes were left", left), nil
+	}
+	os.Exit(status.ExitStatus())
+	return "", nil
+}
+
+// holdTogether has processes that each stay below the limit hold memory at the same time, for a number of seconds.
+func holdTogether(a []string) (string, error) {
+	release, hold, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	var all []*os.Process
+	var holding []*os.File
+	for range number(a, 0) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return "", err
+		}
+		argv := []string{os.Args[0], "attack", "hold", a[1]}
+		p, err := os.StartProcess("/proc/self/exe", argv, &os.ProcAttr{Files: []*os.File{release, w, os.Stderr}, Env: os.Environ()})
+		if err != nil {
+			return "", err
+		}
+		_ = w.Close()
+		all, holding = append(all, p), append(holding, r)
+	}
+	for _, r := range holding {
+		if _, err := r.Read(make([]byte, 1)); err != nil {
+			return "", errors.New("one of them ended")
+		}
+	}
+	holdFor(number(a, 2))
+	_ = hold.Close()
+	for _, p := range all {
+		if st, err := p.Wait(); err != nil || !st.Success() {
+			return "", fmt.Errorf("one of them ended: %v", st)
+		}
+	}
+	return fmt.Sprintf("%d processes of %s MiB", len(all), a[1]), nil
+}
+
+// holdFor keeps what was taken for a number of seconds, in which a limit strikes if there is one.
+func holdFor(seconds int) { time.Sleep(time.Duration(seconds) * time.Second) }
+
+// grab takes memory, touches it and keeps it for a number of seconds.
+func grab(mib, flags, seconds int) (string, error) {
 	for i := 0; i < mib; i += 8 {
 		b, err := unix.Mmap(-1, 0, 8<<20, unix.PROT_READ|unix.PROT_WRITE, flags)
 		if err != nil {
@@ -551,5 +620,6 @@ func grab(mib, flags int) (string, error) {
 			b[j] = 1
 		}
 	}
+	holdFor(seconds)
 	return fmt.Sprintf("%d MiB", mib), nil
 }

@@ -24,18 +24,27 @@ const harmful = "it would harm the machine"
 
 // attempts is the whole list.
 func attempts() []attempt {
-	return slices.Concat(readAttempts, writeAttempts, protectAttempts, processAttempts, kernelAttempts(), networkAttempts, resourceAttempts, lifeAttempts)
+	return slices.Concat(readAttempts(), writeAttempts, protectAttempts, processAttempts, kernelAttempts(), networkAttempts, resourceAttempts, lifeAttempts)
 }
 
-var readAttempts = []attempt{
+// readAttempts look for what must not be read. Those that change something for that are on their own.
+func readAttempts() []attempt { return slices.Concat(brief(lookAttempts), moveAttempts) }
+
+// brief marks attempts that can be made together.
+func brief(list []attempt) []attempt {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].brief = true
+	}
+	return list
+}
+
+var lookAttempts = []attempt{
 	{name: "read a secret by its path", script: `grep -q SECRET {S} && echo ESCAPED`},
 	{name: "read it with ../ from the workspace", script: `grep -q SECRET ./../../../../../../../../../../..{S} && echo ESCAPED`},
 	{name: "read a private key", script: `cat {B}/.ssh/id_ed25519 | grep -q SECRET && echo ESCAPED`},
 	{name: "read through a link of the workspace", script: `grep -q SECRET outward && echo ESCAPED`},
 	{name: "read through a linked directory", script: `grep -q SECRET outdir/secret && echo ESCAPED`},
-	{name: "make a link and read through it", script: `ln -s {S} l && grep -q SECRET l && echo ESCAPED`},
-	{name: "make a hard link to it", script: `ln {S} h && grep -q SECRET h && echo ESCAPED`},
-	{name: "read by a race between directory and link", script: `{A} race {S}`},
 	{name: "read through any process's root or cwd", script: `for p in /proc/[0-9]*; do for d in root cwd; do grep -qs SECRET $p/$d{S} && echo ESCAPED; done; done`},
 	{name: "read through init's root", script: `grep -qs SECRET /proc/1/root{S} && echo ESCAPED`},
 	{name: "secret on a command line", script: `cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ' | grep -q 'CMDLINESECRE[T]' && echo ESCAPED`},
@@ -67,6 +76,12 @@ var readAttempts = []attempt{
 	{name: "hidden file", script: `grep -qs SECRET .env && echo ESCAPED`, through: noHide},
 	{name: "hidden file below", script: `grep -qs SECRET sub/.env && echo ESCAPED`, through: noHide},
 	{name: "hidden file by its pattern", script: `grep -qs SECRET keys/private.pem && echo ESCAPED`, through: noHide},
+}
+
+var moveAttempts = []attempt{
+	{name: "make a link and read through it", script: `ln -s {S} l && grep -q SECRET l && echo ESCAPED`},
+	{name: "make a hard link to it", script: `ln {S} h && grep -q SECRET h && echo ESCAPED`},
+	{name: "read by a race between directory and link", script: `{A} race {S}`},
 	{name: "hidden file moved", script: `mv .env e 2>/dev/null; grep -qs SECRET e && echo ESCAPED`, through: noHide},
 	{name: "hidden file linked", script: `ln .env e 2>/dev/null; grep -qs SECRET e && echo ESCAPED`, through: noHide},
 	{name: "hidden file by moving its directory", script: `mv sub s2 2>/dev/null; grep -qs SECRET s2/.env && echo ESCAPED`, through: noHide},
@@ -212,10 +227,10 @@ func kernelAttempts() (list []attempt) {
 		"init-module", "finit-module", "kexec", "reboot", "settime", "adjtime", "syslog", "swapon", "acct", "quotactl", "fanotify", "personality", "vmsplice",
 		"memfd-secret", "mbind", "move-pages", "new-syscall", "statmount", "lsm-list", "mrelease", "setdomainname", "int80", "x32", "x32-getpid", "dcookie",
 	} {
-		list = append(list, attempt{name: "system call: " + name, script: "{A} " + name})
+		list = append(list, attempt{name: "system call: " + name, script: "{A} " + name, brief: true})
 	}
 	for _, name := range []string{"mount", "bind", "sethostname"} {
-		list = append(list, attempt{name: "system call: " + name, script: "{A} " + name, uncontrolled: harmful})
+		list = append(list, attempt{name: "system call: " + name, script: "{A} " + name, uncontrolled: harmful, brief: true})
 	}
 	return list
 }
@@ -230,40 +245,41 @@ var networkAttempts = []attempt{
 	{name: "a socket outside (docker.sock)", script: `{A} dial unix {B}/docker.sock`},
 	{name: "a socket outside, through a link", script: `{A} dial unix outdir/docker.sock`},
 	{name: "an abstract socket", script: `{A} dial unix @{M}`},
-	{name: "raw ICMP", script: `{A} socket 2 3 1`},
-	{name: "raw IPv6", script: `{A} socket 10 3 58`},
-	{name: "packet socket", script: `{A} socket 17 3 0`},
-	{name: "netlink", script: `{A} socket 16 3 0`},
-	{name: "netlink audit", script: `{A} socket 16 3 9`},
-	{name: "kernel crypto socket", script: `{A} socket 38 5 0`},
-	{name: "vsock", script: `{A} socket 40 1 0`},
-	{name: "TIPC", script: `{A} socket 30 1 0`},
-	{name: "SMC", script: `{A} socket 43 1 0`},
-	{name: "XDP", script: `{A} socket 44 3 0`},
+	{name: "raw ICMP", script: `{A} socket 2 3 1`, brief: true},
+	{name: "raw IPv6", script: `{A} socket 10 3 58`, brief: true},
+	{name: "packet socket", script: `{A} socket 17 3 0`, brief: true},
+	{name: "netlink", script: `{A} socket 16 3 0`, brief: true},
+	{name: "netlink audit", script: `{A} socket 16 3 9`, brief: true},
+	{name: "kernel crypto socket", script: `{A} socket 38 5 0`, brief: true},
+	{name: "vsock", script: `{A} socket 40 1 0`, brief: true},
+	{name: "TIPC", script: `{A} socket 30 1 0`, brief: true},
+	{name: "SMC", script: `{A} socket 43 1 0`, brief: true},
+	{name: "XDP", script: `{A} socket 44 3 0`, brief: true},
 	{name: "interfaces of the host", script: `ls /sys/class/net 2>/dev/null | grep -q . && echo ESCAPED; grep -v -e lo: -e face -e packets /proc/net/dev 2>/dev/null | grep -q : && echo ESCAPED`},
 	{name: "connections of the host", script: `grep -qis $(printf %04X {T}) /proc/net/tcp && echo ESCAPED`},
 }
 
 var resourceAttempts = []attempt{
-	{name: "fork bomb", script: `f(){ f|f& };f 2>/dev/null; sleep 0.3; [ $(ls /proc | grep -c '^[0-9]') -gt 110 ] && [ -r /proc/1/stat ] && echo ESCAPED; true`, uncontrolled: harmful, wall: 2 * time.Second},
+	{name: "fork bomb", script: `f(){ f|f& };f 2>/dev/null; sleep 0.3; [ $(ls /proc | grep -c '^[0-9]') -gt 110 ] && [ -r /proc/1/stat ] && echo ESCAPED; true`, uncontrolled: harmful, wall: time.Second},
 	{name: "many processes", script: `{A} threads 150`, wall: 3 * time.Second},
-	{name: "memory of one process", script: `{A} alloc 300`},
-	{name: "shared memory", script: `{A} alloc-shm 300`},
-	{name: "memory file", script: `{A} memfd 300`},
-	{name: "shared segments", script: `{A} sysv 300`},
-	{name: "memory of many processes", script: `{A} many 4 70`},
+	{name: "memory of one process", script: `{A} alloc 300 {N}`, judge: outlived},
+	{name: "shared memory", script: `{A} alloc-shm 300 {N}`, judge: outlived},
+	{name: "memory file", script: `{A} memfd 300 {N}`, judge: outlived},
+	{name: "shared segments", script: `{A} sysv 300 {N}`, judge: outlived},
+	{name: "memory of many processes", script: `{A} many 4 70 {N}`, judge: outlived},
 	{name: "/dev/shm", script: `dd if=/dev/zero of=/dev/shm/tongs-{P} bs=1M count=100 2>/dev/null && echo ESCAPED; rm -f /dev/shm/tongs-{P}`},
-	{name: "/tmp", script: `for i in 1 2 3; do dd if=/dev/zero of=${TMPDIR:-/tmp}/tongs-{P}-$i bs=1M count=30 2>/dev/null || exit; done; sleep 0.5; echo ESCAPED; rm -f ${TMPDIR:-/tmp}/tongs-{P}-*`},
+	{name: "/tmp", script: `for i in 1 2 3; do dd if=/dev/zero of=${TMPDIR:-/tmp}/tongs-{P}-$i bs=1M count=30 2>/dev/null || exit; done; sleep {N}; echo ESCAPED; rm -f ${TMPDIR:-/tmp}/tongs-{P}-*`, judge: outlived},
 	{name: "every processor", script: `{A} affinity`},
 	{name: "raise the file size limit", script: `{A} rlimit 1`},
 	{name: "raise the descriptor limit", script: `{A} rlimit 7`},
 	{name: "raise the processor time limit", script: `{A} rlimit 0`},
 	{name: "raise the process limit", script: `{A} rlimit 6`},
 	{name: "raise the soft process limit", script: `{A} nproc-soft`},
+	{name: "blocks without writing", script: `for i in 1 2 3; do fallocate -l 30M a$i 2>/dev/null || dd if=/dev/zero of=a$i bs=1M count=30 2>/dev/null || exit; done; sleep {N}; echo ESCAPED; rm -f a?`, judge: outlived},
+	{name: "files that come and go, and some that stay", script: `for i in 1 2 3; do dd if=/dev/zero of=t bs=1M count=30 2>/dev/null; dd if=/dev/zero of=b$i bs=1M count=25 2>/dev/null || exit; rm -f t; done; sleep {N}; echo ESCAPED; rm -f b? t`, judge: outlived},
 	{name: "one large file", script: `dd if=/dev/zero of=big bs=1M count=100 2>/dev/null && echo ESCAPED; rm -f big`},
-	// Growth is looked at from time to time: these wait until it must have been, also on a machine that is busy.
-	{name: "several files", script: `for i in 1 2 3; do dd if=/dev/zero of=b$i bs=1M count=30 2>/dev/null || exit; done; sleep 4; echo ESCAPED; rm -f b?`},
-	{name: "many files", script: `mkdir m; cd m; for i in $(seq 1200); do : > $i || exit; done; sleep 4; echo ESCAPED; cd ..; rm -rf m`},
+	{name: "several files", script: `for i in 1 2 3; do dd if=/dev/zero of=b$i bs=1M count=30 2>/dev/null || exit; done; sleep {N}; echo ESCAPED; rm -f b?`, judge: outlived},
+	{name: "many files", script: `mkdir m; cd m; for i in $(seq 1200); do : > $i || exit; done; sleep {N}; echo ESCAPED; cd ..; rm -rf m`, judge: outlived},
 	{name: "output without end", script: `head -c 200M /dev/zero | tr '\0' y; echo ESCAPED`, uncontrolled: "its output would have to be kept"},
 	{name: "processor time", script: `for i in 1 2 3 4; do (while :; do :; done) & done; wait; echo ESCAPED`, uncontrolled: "it never ends", wall: time.Second},
 }
@@ -278,5 +294,9 @@ var lifeAttempts = []attempt{
 	{name: "a storm of forks at the time-out", script: `while :; do (sleep 0.01 &) 2>/dev/null; done`, wall: 500 * time.Millisecond, judge: notTimedOut, uncontrolled: "nothing limits its time"},
 	{name: "leave its session and group", script: `for i in 1 2 3 4 5; do setsid setsid {A} deaf >/dev/null 2>&1 & done; sleep 0.05`},
 }
+
+// outlived judges an attempt that holds what it took until the limit strikes. What is looked at from time to time strikes
+// sooner or later, depending on how busy the machine is; only the limit of time ends what nothing else stops.
+func outlived(_ *world, res *Result) bool { return res.TimedOut }
 
 func notTimedOut(_ *world, res *Result) bool { return !res.TimedOut }

@@ -25,7 +25,8 @@ import (
 
 // attempt is one way to get out, to be run by bash in the workspace. In its script {S} is a secret file outside, {B}
 // the directory it is in, {V} the number of a process of the same user outside, {T} and {U} ports of services on the
-// host's loopback, {W} the workspace, {A} the attacking program, and {K}, {I}, {Q} shared memory and a message queue.
+// host's loopback, {W} the workspace, {A} the attacking program, and {K}, {I}, {Q} shared memory and a message queue. {N} is
+// how many seconds to hold what was taken: longer than the sandbox's limit of time, and none at all without a sandbox.
 type attempt struct {
 	name, script string
 	// judge, where it is set, says from outside whether the attempt got through. Otherwise the script prints ESCAPED.
@@ -37,11 +38,58 @@ type attempt struct {
 	through map[string]string
 	// uncontrolled says why it is not run without a sandbox: it would harm the machine that tests.
 	uncontrolled string
+	// brief says that it changes nothing that another one looks at: such ones are made in one sandbox, one by one.
+	brief bool
+}
+
+// batches puts brief attempts together, and leaves the others alone.
+func batches(list []attempt) (all [][]*attempt) {
+	var brief [2][]*attempt
+	for i := range list {
+		a := &list[i]
+		controlled := 0
+		if a.uncontrolled == "" {
+			controlled = 1
+		}
+		if !a.brief {
+			all = append(all, []*attempt{a})
+			continue
+		}
+		if brief[controlled] = append(brief[controlled], a); len(brief[controlled]) == 20 {
+			all, brief[controlled] = append(all, brief[controlled]), nil
+		}
+	}
+	return append(all, slices.DeleteFunc(brief[:], func(b []*attempt) bool { return len(b) == 0 })...)
+}
+
+// script is what bash runs for a batch: each attempt on its own, and a line after it.
+func (w *world) script(batch []*attempt, ws, hold string) string {
+	if len(batch) == 1 {
+		return w.fill(strings.ReplaceAll(batch[0].script, "{N}", hold), ws)
+	}
+	var b strings.Builder
+	for _, a := range batch {
+		fmt.Fprintf(&b, "( %s\n)\necho %s\n", w.fill(a.script, ws), w.mark)
+	}
+	return b.String()
+}
+
+// parts is what each attempt of a batch said. One whose part is missing was never made.
+func (w *world) parts(batch []*attempt, said string) []string {
+	if len(batch) == 1 {
+		return []string{said}
+	}
+	parts := strings.Split(said, w.mark+"\n")
+	if len(parts) != len(batch)+1 || parts[len(batch)] != "" {
+		w.t.Errorf("%d attempts from %s on: there is an end to %d of them: %s", len(batch), batch[0].name, len(parts)-1, tailOf([]byte(said), 2000))
+		parts = append(parts, make([]string, len(batch))...)
+	}
+	return parts[:len(batch)]
 }
 
 // limits of the sandboxes that attempts run in.
 var attemptLimits = Limits{
-	Wall: 20 * time.Second, Memory: 160 << 20, PIDs: 64, Cores: 1, FileSize: 64 << 20, Disk: 40 << 20, Files: 500, Tmp: 64 << 20,
+	Wall: 60 * time.Second, Memory: 160 << 20, PIDs: 64, Cores: 1, FileSize: 64 << 20, Disk: 40 << 20, Files: 500, Tmp: 64 << 20,
 	Output: 4 << 20, Descriptors: 256, CPU: 15 * time.Second,
 }
 
@@ -279,13 +327,13 @@ type outcome struct {
 	said    string
 }
 
-// sandboxed makes the attempt in a sandbox.
-func (w *world) sandboxed(r *Runner, a *attempt) (outcome, error) {
-	ws := w.workspace()
+// sandboxed makes a batch of attempts in a sandbox.
+func (w *world) sandboxed(r *Runner, batch []*attempt) ([]outcome, error) {
+	ws, a := w.workspace(), batch[0]
 	w.signalled.Store(false)
 	hits := w.hits.Load()
 	var out lockedBuffer
-	cmd := &Cmd{Argv: []string{"/bin/bash", "-c", w.fill(a.script, ws)}, Policy: w.policy(ws), Stdout: &out, Stderr: &out}
+	cmd := &Cmd{Argv: []string{"/bin/bash", "-c", w.script(batch, ws, "1000")}, Policy: w.policy(ws), Stdout: &out, Stderr: &out}
 	if a.pty {
 		cmd.PTY = &PTY{24, 80}
 	}
@@ -294,42 +342,46 @@ func (w *world) sandboxed(r *Runner, a *attempt) (outcome, error) {
 	}
 	res, err := r.Run(context.Background(), cmd)
 	if err != nil {
-		return outcome{}, err
+		return nil, err
 	}
-	said := out.String()
-	through := strings.Contains(said, "ESCAPED")
-	if a.judge != nil {
-		through = a.judge(w, res)
+	noticed := w.settle() != hits || w.signalled.Load()
+	left := marked(w.mark)
+	var all []outcome
+	for i, said := range w.parts(batch, out.String()) {
+		through := strings.Contains(said, "ESCAPED")
+		if batch[i].judge != nil {
+			through = batch[i].judge(w, res)
+		}
+		all = append(all, outcome{through || noticed || len(left) > 0, fmt.Sprintf("exit %d, noticed %v, left running %v, limits %v, planted %v: %s",
+			res.ExitCode, noticed, left, res.Report.LimitsHit, res.Report.Planted, tailOf([]byte(said), 600))})
 	}
-	through = w.settle() != hits || w.signalled.Load() || through
-	if left := marked(w.mark); len(left) > 0 {
-		through = true
-		said += fmt.Sprintf("\nleft running: %v", left)
-	}
-	return outcome{through, fmt.Sprintf("exit %d, limits %v, planted %v: %s", res.ExitCode, res.Report.LimitsHit, res.Report.Planted, tailOf([]byte(said), 600))}, nil
+	return all, nil
 }
 
-// control makes the same attempt without a sandbox, as the same user.
-func (w *world) control(a *attempt) outcome {
+// control makes the same attempts without a sandbox, as the same user.
+func (w *world) control(batch []*attempt) (all []outcome) {
 	ws := w.workspace()
 	w.signalled.Store(false)
 	hits := w.hits.Load()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", w.fill(a.script, ws))
+	cmd := exec.CommandContext(ctx, w.attack, "attack", "control", w.script(batch, ws, "0"))
 	cmd.Dir, cmd.WaitDelay = ws, time.Second
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.out, "TONGS_TEST_SECRET=1", w.mark + "=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, _ := cmd.CombinedOutput()
-	through := w.settle() != hits || w.signalled.Load() || bytes.Contains(out, []byte("ESCAPED"))
-	if a.judge != nil {
-		through = through || a.judge(w, &Result{ExitCode: cmd.ProcessState.ExitCode()})
+	if bytes.Contains(out, []byte("there is no attack")) {
+		w.t.Errorf("%s: %s", batch[0].name, out)
 	}
-	for _, pid := range marked(w.mark) {
-		through = true
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+	noticed := w.settle() != hits || w.signalled.Load()
+	for i, said := range w.parts(batch, string(out)) {
+		through := noticed || strings.Contains(said, "ESCAPED")
+		if judge := batch[i].judge; judge != nil {
+			through = through || judge(w, &Result{ExitCode: cmd.ProcessState.ExitCode()})
+		}
+		all = append(all, outcome{through, said})
 	}
-	return outcome{through, string(out)}
+	return all
 }
 
 // marked returns the processes that have the mark in their environment.
@@ -393,21 +445,21 @@ func TestEscapes(t *testing.T) {
 	if n := len(list); n < 100 {
 		t.Fatalf("there are %d attempts, not 100", n)
 	}
-	t.Setenv("TONGS_TEST_SECRET", "1")
+	t.Parallel()
 	sum := &tally{through: map[string][]string{}}
 	tiers := map[string]*Runner{TierA: runner(t, TierA), TierB: runner(t, TierB)}
-	next := make(chan *attempt)
+	next := make(chan []*attempt)
 	var workers sync.WaitGroup
 	for range 4 {
 		w := newWorld(t)
 		workers.Go(func() {
-			for a := range next {
-				w.make(a, tiers, sum)
+			for batch := range next {
+				w.make(batch, tiers, sum)
 			}
 		})
 	}
-	for i := range list {
-		next <- &list[i]
+	for _, batch := range batches(list) {
+		next <- batch
 	}
 	close(next)
 	workers.Wait()
@@ -420,37 +472,45 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// make makes one attempt, without a sandbox and in each tier.
-func (w *world) make(a *attempt, tiers map[string]*Runner, sum *tally) {
-	able := false
-	if a.uncontrolled == "" {
-		able = w.control(a).through
+// make makes a batch of attempts, without a sandbox and in each tier.
+func (w *world) make(batch []*attempt, tiers map[string]*Runner, sum *tally) {
+	var controls []outcome
+	if batch[0].uncontrolled == "" {
+		controls = w.control(batch)
 	}
 	for tier, r := range tiers {
-		o, err := w.sandboxed(r, a)
+		all, err := w.sandboxed(r, batch)
 		if err != nil {
-			w.t.Errorf("%s: tier %s: %v", a.name, tier, err)
+			w.t.Errorf("%s: tier %s: %v", batch[0].name, tier, err)
 			continue
 		}
-		why := a.expected(tier)
-		switch {
-		case o.through && why == "":
-			w.t.Errorf("%s: it got through tier %s: %s", a.name, tier, o.said)
-		case !o.through && why != "":
-			w.t.Errorf("%s: it is documented as getting through tier %s (%s) and did not: %s", a.name, tier, why, o.said)
-		case o.through:
-			sum.mu.Lock()
-			sum.through[tier] = append(sum.through[tier], a.name)
-			sum.mu.Unlock()
+		for i, a := range batch {
+			w.judge(a, tier, all[i], sum)
 		}
 	}
 	sum.mu.Lock()
 	defer sum.mu.Unlock()
+	for i, o := range controls {
+		if o.through {
+			sum.able++
+		} else {
+			sum.inert = append(sum.inert, batch[i].name)
+		}
+	}
+}
+
+// judge compares what became of an attempt with what is documented.
+func (w *world) judge(a *attempt, tier string, o outcome, sum *tally) {
+	why := a.expected(tier)
 	switch {
-	case able:
-		sum.able++
-	case a.uncontrolled == "":
-		sum.inert = append(sum.inert, a.name)
+	case o.through && why == "":
+		w.t.Errorf("%s: it got through tier %s: %s", a.name, tier, o.said)
+	case !o.through && why != "":
+		w.t.Errorf("%s: it is documented as getting through tier %s (%s) and did not: %s", a.name, tier, why, o.said)
+	case o.through:
+		sum.mu.Lock()
+		sum.through[tier] = append(sum.through[tier], a.name)
+		sum.mu.Unlock()
 	}
 }
 

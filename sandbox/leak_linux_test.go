@@ -35,7 +35,7 @@ type belongings struct {
 	groups, scratch       []string
 }
 
-func look(t *testing.T, scratch string) belongings {
+func look(t *testing.T, scratch string, keepers ...int) belongings {
 	t.Helper()
 	var b belongings
 	fds, err := os.ReadDir("/proc/self/fd")
@@ -50,20 +50,19 @@ func look(t *testing.T, scratch string) belongings {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	must(t, err)
 	b.mounts = string(mounts)
-	b.groups = ourGroups()
+	b.groups = groupsOf(keepers)
 	b.scratch, _ = filepath.Glob(filepath.Join(scratch, "tongs-scratch-*"))
 	return b
 }
 
-// ourGroups returns the control groups that keepers of this process's user made and that nobody is in.
-func ourGroups() (groups []string) {
+// groupsOf returns the control groups that are left of keepers.
+func groupsOf(keepers []int) (groups []string) {
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "tongs-") {
-			// "tongs-PID-START-N": those of a keeper that lives are its own business.
-			if f := strings.Split(d.Name(), "-"); len(f) == 4 {
-				if _, err := os.Stat("/proc/" + f[1]); err != nil {
-					groups = append(groups, path)
-				}
+			// "tongs-PID-START-N"
+			f := strings.Split(d.Name(), "-")
+			if pid, err := strconv.Atoi(f[1]); err == nil && slices.Contains(keepers, pid) {
+				groups = append(groups, path)
 			}
 		}
 		return nil
@@ -82,9 +81,13 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	must(t, warm.Close())
 	before := look(t, scratch)
+	var keepers []int
 	for _, tier := range []string{TierA, TierB} {
 		r, err := New(Options{Tiers: []string{tier}, Scratch: scratch})
 		must(t, err)
+		k, err := r.keeperNow()
+		must(t, err)
+		keepers = append(keepers, k.cmd.Process.Pid)
 		const width = 8
 		for batch := range (soak(t, 32) + width - 1) / width {
 			var group sync.WaitGroup
@@ -98,9 +101,7 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		must(t, r.Close())
 	}
-	after := look(t, scratch)
-	// Those that somebody else's dead keeper left before are not ours.
-	after.groups = slices.DeleteFunc(after.groups, func(g string) bool { return slices.Contains(before.groups, g) })
+	after := look(t, scratch, keepers...)
 	if after.descriptors != before.descriptors || after.children != before.children || after.mounts != before.mounts ||
 		len(after.groups) > 0 || len(after.scratch) > 0 {
 		t.Errorf("before: %+v\nafter: %+v", before, after)
@@ -184,12 +185,8 @@ func leftOf(mark string, keepers []int, dir string) string {
 	if left, _ := filepath.Glob(filepath.Join(dir, "tongs-scratch-*")); len(left) > 0 {
 		return fmt.Sprintf("left on disk: %v", left)
 	}
-	for _, g := range ourGroups() {
-		for _, pid := range keepers {
-			if strings.Contains(g, fmt.Sprintf("/tongs-%d-", pid)) {
-				return "left a control group: " + g
-			}
-		}
+	if left := groupsOf(keepers); len(left) > 0 {
+		return fmt.Sprintf("left control groups: %v", left)
 	}
 	return ""
 }

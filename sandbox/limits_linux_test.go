@@ -9,6 +9,7 @@ import (
 
 // Each limit ends, or stops, what exceeds it, and is named.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, c := range []struct {
 		name   string
@@ -18,12 +19,12 @@ func TestLimits(t *testing.T) {
 		hit, says string
 		tiers     string
 	}{
-		{"wall", Limits{Wall: 300 * time.Millisecond}, "echo partial; sleep 1000", LimitWall, "partial", "AB"},
+		{"wall", Limits{Wall: 3 * time.Second}, "echo partial; sleep 1000", LimitWall, "partial", "AB"},
 		{"cpu of one process", Limits{CPU: time.Second}, "while :; do :; done", LimitCPU, "", "AB"},
 		{"cpu of many processes", Limits{CPU: time.Second}, "for i in 1 2 3 4; do (while :; do :; done) & done; wait", LimitCPU, "", "AB"},
-		{"memory of one process", Limits{Memory: 128 << 20}, "{A} alloc 300", LimitMemory, "", "AB"},
-		{"memory of many processes", Limits{Memory: 160 << 20}, "{A} many 4 80", LimitMemory, "", "AB"},
-		{"memory in /dev/shm", Limits{Memory: 128 << 20, Tmp: 4 << 30}, "dd if=/dev/zero of=/dev/shm/x bs=1M count=250; sleep 1; echo done", LimitMemory, "", "A"},
+		{"memory of one process", Limits{Memory: 128 << 20}, "{A} alloc 300 1000", LimitMemory, "", "AB"},
+		{"memory of many processes", Limits{Memory: 160 << 20}, "{A} many 4 80 1000", LimitMemory, "", "AB"},
+		{"memory in /dev/shm", Limits{Memory: 128 << 20, Tmp: 4 << 30}, "dd if=/dev/zero of=/dev/shm/x bs=1M count=250; sleep 1000", LimitMemory, "", "A"},
 		{"processes", Limits{PIDs: 40}, "{A} threads 60", "", "resource temporarily unavailable", "AB"},
 		{"file size", Limits{FileSize: 1 << 20}, "exec dd if=/dev/zero of=big bs=1M count=5", LimitFileSize, "", "AB"},
 		{"disk", Limits{Disk: 20 << 20}, "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=b$i bs=1M count=20; done; sleep 100", LimitDisk, "", "AB"},

@@ -11,6 +11,7 @@ import (
 // TestRealWork does in the default sandbox what people do all day. It needs git, gcc, make, Node.js with npm, and Python
 // with venv; a machine that lacks one of them fails rather than leaving it out.
 func TestRealWork(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"git", "gcc", "make", "node", "npm", "python3", "go"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Fatalf("%v: install it (Debian: git gcc make nodejs npm python3-venv, and Go)", err)
