@@ -1,4 +1,4 @@
-// Package find holds the tools that look for files and in them: glob and grep. They walk the directories that a call may read through
+// Package find holds the tools that look for files and in them: glob, grep and search_code. They walk the directories that a call may read through
 // tongs.Trees, which leaves out secrets, other roots and whatever a rule names.
 package find
 
@@ -19,6 +19,8 @@ type Options struct {
 	// GrepMatches is how many matches grep returns by default: 100. GrepMax is the most: 1000, or GrepMatches. GrepChars is how many
 	// characters of a line it shows: 300.
 	GrepMatches, GrepMax, GrepChars int
+	// Code are the limits of search_code.
+	Code CodeOptions
 	// User is whose git configuration says what is ignored; nil means ignore.CurrentUser.
 	User *ignore.User
 }
@@ -47,7 +49,11 @@ func Tools(opt Options) ([]tongs.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []tongs.Tool{glob, grep}, nil
+	code, err := t.codeTool()
+	if err != nil {
+		return nil, err
+	}
+	return []tongs.Tool{glob, grep, code}, nil
 }
 
 func set(v *int, def int) {
@@ -61,6 +67,7 @@ type tools struct {
 	opt     Options
 	ignore  *ignore.Reader
 	grepper *grep.Engine
+	code    codeCache
 }
 
 // tree opens a directory for a search.

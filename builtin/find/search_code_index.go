@@ -1,0 +1,359 @@
+package find
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/search/literal"
+	"github.com/tongs-ai/tongs/search/rank"
+	"github.com/tongs-ai/tongs/search/symbols"
+	"github.com/tongs-ai/tongs/search/walk"
+)
+
+const (
+	// maxCodeTrees is how many roots are remembered.
+	maxCodeTrees = 8
+	// settled is how old a change must be for the time of it to tell one state of a file from the next.
+	settled = 2 * time.Second
+)
+
+// codeCache remembers the words of files between calls, for each root. Its zero value is ready for use.
+//
+// It is never asked what a call may see: each call walks its directory with its own eyes, and only what it met there
+// counts, in the ranking too. What is shown is read anew.
+type codeCache struct {
+	mu    sync.Mutex
+	trees map[string]*codeTree
+}
+
+// codeTree is what is known of the files of one root, by their path below it.
+type codeTree struct {
+	// turn is held by the call that looks at files which are not known yet, and ranks them: others wait, and then know them.
+	turn chan struct{}
+	used time.Time // under the lock of the cache
+
+	mu    sync.Mutex
+	index *rank.Index
+	known map[string]identity
+}
+
+// identity tells a state of a file from others.
+type identity struct {
+	size, modified, changed int64
+	inode, device           uint64
+	// binary files are known and not in the index. One that is not sure had just changed: it is looked at again.
+	binary, sure bool
+}
+
+func identityOf(i walk.Info, now time.Time) identity {
+	last := max(i.Modified, i.Changed)
+	return identity{i.Size, i.Modified, i.Changed, i.Inode, i.Device, false, now.UnixNano()-last > int64(settled)}
+}
+
+// same reports whether a file is as it was when it became known.
+func (i identity) same(now identity) bool {
+	return i.sure && i.size == now.size && i.modified == now.modified && i.changed == now.changed && i.inode == now.inode && i.device == now.device
+}
+
+// tree returns what is known of a root, and forgets the root that was not used for longest where there are too many, or
+// where all together take too much memory.
+func (c *codeCache) tree(top string, most int64) *codeTree {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trees == nil {
+		c.trees = map[string]*codeTree{}
+	}
+	t := c.trees[top]
+	if t == nil {
+		t = &codeTree{turn: make(chan struct{}, 1), index: rank.New(), known: map[string]identity{}}
+		c.trees[top] = t
+	}
+	t.used = time.Now()
+	for len(c.trees) > 1 && (len(c.trees) > maxCodeTrees || c.size() > most) {
+		oldest := ""
+		for name, t := range c.trees {
+			if name != top && (oldest == "" || t.used.Before(c.trees[oldest].used)) {
+				oldest = name
+			}
+		}
+		delete(c.trees, oldest)
+	}
+	return t
+}
+
+func (c *codeCache) size() (n int64) {
+	for _, t := range c.trees {
+		n += t.index.Size()
+	}
+	return n
+}
+
+// directory ranks the files below a directory.
+func (s *coding) directory(ctx context.Context, env *tongs.Env, t *tools) (*rank.Ranking, error) {
+	dir, err := tree(env, s.path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if rel, err := filepath.Rel(dir.Top, dir.Host); err == nil && rel != "." {
+		s.prefix = filepath.ToSlash(rel) + "/"
+	}
+	known := t.code.tree(dir.Top, s.opt.Bytes)
+	select {
+	case known.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-known.turn }()
+	index, visible, err := s.refresh(ctx, known, dir, walk.Options{Root: dir.Host, Dir: dir.Dir, Top: dir.Top, Ignore: t.ignore})
+	if err != nil {
+		return nil, err
+	}
+	files := max(40, 2*s.limit)
+	return index.Search(s.query, rank.Scope{Visible: func(p string) bool { return visible[p] }, Others: s.others, Limit: files}), nil
+}
+
+var errCodeTime = errors.New("there was no more time")
+
+// refreshing is one walk that makes files known.
+type refreshing struct {
+	*coding
+	known *codeTree
+	// index is that of known when the walk began.
+	index   *rank.Index
+	stems   *literal.Set
+	now     time.Time
+	workers []refreshWorker
+}
+
+type refreshWorker struct {
+	buf     []byte
+	visible []string
+	looked, others, large,
+	unread, left int
+	_ [64]byte // each on a cache line of its own
+}
+
+// refresh walks a directory, takes up what it does not know of and has something to do with the query, and returns which
+// files the call may see.
+func (s *coding) refresh(ctx context.Context, known *codeTree, dir *tongs.Tree, opt walk.Options) (*rank.Index, map[string]bool, error) {
+	known.mu.Lock()
+	if known.index.Size() > s.opt.Bytes { // begin anew: most of it may be about files that are gone
+		known.index, known.known = rank.New(), map[string]identity{}
+	}
+	r := &refreshing{coding: s, known: known, index: known.index, stems: stemSet(s.query), now: time.Now()}
+	known.mu.Unlock()
+	opt.Skip = func(rel string, isDir bool) bool {
+		if !dir.Skip(rel, isDir) {
+			return false
+		}
+		if isDir {
+			s.closed.Add(1)
+		} else {
+			s.withheld.Add(1)
+		}
+		return true
+	}
+	opt.Skipped = func(string, error) { s.unread++ }
+	tr, err := walk.Open(opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer tr.Close()
+	r.workers = make([]refreshWorker, tr.Workers())
+	limited, cancel := context.WithTimeoutCause(ctx, s.opt.Time, errCodeTime)
+	defer cancel()
+	err = tr.Walk(ctx, func(e *walk.Entry) error { return r.visit(limited, e) })
+	if err != nil {
+		return nil, nil, err
+	}
+	visible := r.sum()
+	if s.prefix == "" && s.left == 0 {
+		known.forget(visible)
+	}
+	return r.index, visible, nil
+}
+
+func stemSet(q *rank.Query) *literal.Set {
+	var finders []*literal.Finder
+	seen := map[string]bool{}
+	for _, stem := range q.Stems() {
+		if !seen[stem] {
+			seen[stem] = true
+			finders = append(finders, literal.New(stem, true))
+		}
+	}
+	return literal.NewSet(finders...)
+}
+
+func (r *refreshing) sum() map[string]bool {
+	visible := map[string]bool{}
+	for i := range r.workers {
+		w := &r.workers[i]
+		for _, p := range w.visible {
+			visible[p] = true
+		}
+		r.looked += w.looked
+		r.others += w.others
+		r.large += w.large
+		r.unread += w.unread
+		r.left += w.left
+	}
+	return visible
+}
+
+// visit takes up one file. Nothing that goes wrong with it ends the walk.
+func (r *refreshing) visit(limited context.Context, e *walk.Entry) error {
+	if e.Type != walk.File {
+		return nil
+	}
+	w := &r.workers[e.Worker]
+	info, err := e.Stat()
+	if err != nil || info.Type != walk.File {
+		return nil
+	}
+	if info.Size > r.opt.FileBytes {
+		w.large++
+		return nil
+	}
+	name, id := r.prefix+e.Rel, identityOf(info, r.now)
+	if before, ok := r.known.get(name); ok && before.same(id) {
+		if w.looked++; !before.binary {
+			w.visible = append(w.visible, strings.Clone(name))
+		}
+		return nil
+	}
+	if limited.Err() != nil {
+		w.left++
+		return nil
+	}
+	r.look(w, e, strings.Clone(name), id)
+	return nil
+}
+
+// look reads a file that is not known.
+func (r *refreshing) look(w *refreshWorker, e *walk.Entry, name string, id identity) {
+	text, err := r.content(w, e)
+	if err != nil {
+		w.unread++
+		return
+	}
+	w.looked++
+	if binary(text) {
+		id.binary = true
+		r.known.put(name, id)
+		return
+	}
+	if !r.concerns(text) && !r.concerns([]byte(name)) {
+		// It may be in the index as it was before, when it did.
+		r.known.drop(r.index, name)
+		w.others++
+		return
+	}
+	if r.index.Size() > r.opt.Bytes {
+		w.looked--
+		w.left++
+		return
+	}
+	r.index.Add(rank.Read(name, text, symbols.In(name, text)))
+	r.known.put(name, id)
+	w.visible = append(w.visible, name)
+}
+
+// concerns reports whether a text holds the beginning of a word of the query, or of one like it.
+func (r *refreshing) concerns(text []byte) bool {
+	start, _, _ := r.stems.Find(text, 0)
+	return start >= 0
+}
+
+// content reads a file into the buffer of the worker.
+func (r *refreshing) content(w *refreshWorker, e *walk.Entry) ([]byte, error) {
+	h, err := e.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	w.buf = w.buf[:0]
+	for int64(len(w.buf)) <= r.opt.FileBytes { // it may have grown since
+		w.buf = slices.Grow(w.buf, 32<<10)
+		n, err := h.Read(w.buf[len(w.buf):cap(w.buf)])
+		w.buf = w.buf[:len(w.buf)+n]
+		if errors.Is(err, io.EOF) || err == nil && n == 0 {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return w.buf, nil
+}
+
+func (t *codeTree) get(name string) (identity, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id, ok := t.known[name]
+	return id, ok
+}
+
+func (t *codeTree) put(name string, id identity) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known[name] = id
+}
+
+func (t *codeTree) drop(x *rank.Index, name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.known, name)
+	x.Remove(name)
+}
+
+// forget drops what a walk of everything did not meet, once that is much: files that are gone, or that only other calls
+// may see, which look at them again.
+func (t *codeTree) forget(visible map[string]bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.known) < len(visible)+len(visible)/4+1000 {
+		return
+	}
+	for name := range t.known {
+		if !visible[name] {
+			delete(t.known, name)
+			t.index.Remove(name)
+		}
+	}
+}
+
+// lineReader returns lines of a text by their numbers.
+type lineReader struct {
+	text   []byte
+	starts []int
+}
+
+// line returns a line without its end, in valid UTF-8; an empty one where there is none.
+func (l *lineReader) line(n int) string {
+	if l.starts == nil {
+		l.starts = append(l.starts, 0)
+		for i, c := range l.text {
+			if c == '\n' {
+				l.starts = append(l.starts, i+1)
+			}
+		}
+	}
+	if n < 1 || n > len(l.starts) {
+		return ""
+	}
+	text := l.text[l.starts[n-1]:]
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	return strings.ToValidUTF8(string(bytes.TrimRight(text, "\r")), "\uFFFD")
+}
