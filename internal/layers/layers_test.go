@@ -30,7 +30,7 @@ var floors = []struct {
 			"internal/id", "internal/nearest", "internal/ran", "internal/secrets", "internal/text",
 			"schema", "workspace", "store", "netguard", "command",
 			"sandbox", "sandbox/internal/launch", "sandbox/cmd/tongs-launch",
-			"search/ignore", "search/literal", "search/regex", "search/walk", "search/globs", "search/grep", "search/index", "search/symbols", "search/rank",
+			"search/ignore", "search/literal", "search/regex", "search/walk", "search/globs", "search/grep", "search/index", "search/live", "search/symbols", "search/rank",
 		},
 	},
 	{

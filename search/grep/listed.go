@@ -13,8 +13,9 @@ const UnitSize = unitSize
 // Listed is a tree whose files somebody else has listed, and of which he knows that only some can match. The result of
 // a search is that of searching all of them.
 type Listed struct {
-	// Root opens the files. It is not closed.
+	// Root opens the files. Done is called once it is not used any more.
 	Root *walk.Tree
+	Done func()
 	// Units are those with files that may match, in the order of paths.
 	Units []Unit
 	// Files is how many files the tree has, Binary how many of those that are in no unit are binary.
@@ -40,6 +41,7 @@ func (e *Engine) SearchListed(ctx context.Context, l Listed, q Query) (*Result, 
 	select {
 	case e.searches <- struct{}{}:
 	case <-ctx.Done():
+		l.Done()
 		return nil, context.Cause(ctx)
 	}
 	s := newSearch(e, q)
@@ -49,7 +51,10 @@ func (e *Engine) SearchListed(ctx context.Context, l Listed, q Query) (*Result, 
 	for i, u := range l.Units {
 		s.units[i] = unit{rel: u.Dir, files: u.Paths, at: u.At, size: u.Size}
 	}
-	return s.wait(ctx, func() error { return s.inUnits(ctx, l.Root) })
+	return s.wait(ctx, func() error {
+		defer l.Done()
+		return s.inUnits(ctx, l.Root)
+	})
 }
 
 // wait runs a search and returns its result, or the cause of ctx as soon as that ends.

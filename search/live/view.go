@@ -1,0 +1,198 @@
+package live
+
+import (
+	"math/bits"
+	"slices"
+	"sort"
+
+	"github.com/tongs-ai/tongs/search/grep"
+	"github.com/tongs-ai/tongs/search/index"
+	"github.com/tongs-ai/tongs/search/walk"
+)
+
+// view is what a call sees of the table: the files in the order of their paths, as the units of a search.
+type view struct {
+	dir     *dir
+	scope   any
+	pick    string
+	shape   uint64
+	files   []*node
+	places  []int32 // by the id of a node: its index in files, counted from 1
+	units   []unit
+	left    Left
+	skipped []grep.Skip
+}
+
+// unit are files of one directory that stand together.
+type unit struct {
+	first int
+	in    *dir
+}
+
+// maxViews is how many views a root remembers.
+const maxViews = 4
+
+// view returns what a tree shows of the table.
+func (r *root) view(d *dir, t *Tree) *view {
+	keep := (t.Skip == nil || t.Scope != nil) && (t.Pick == nil && t.Below == nil || t.PickKey != "")
+	for i, v := range r.views {
+		switch {
+		case v.shape != r.shape:
+		case keep && v.dir == d && v.scope == t.Scope && v.pick == t.PickKey:
+			if i > 0 {
+				r.views = slices.Insert(slices.Delete(r.views, i, i+1), 0, v)
+			}
+			return v
+		}
+	}
+	r.views = slices.DeleteFunc(r.views, func(v *view) bool { return v.shape != r.shape })
+	v := &view{dir: d, scope: t.Scope, pick: t.PickKey, shape: r.shape, places: make([]int32, r.nextID)}
+	p := passage{t: t, prefix: len(d.prefix()), left: &v.left, visit: func(n *node, _ string) {
+		if n.typ == walk.File {
+			v.add(n)
+		}
+	}, failed: func(rel string, err error) { v.skipped = append(v.skipped, grep.Skip{Path: rel, Err: err}) }}
+	p.walk(d)
+	if keep {
+		r.views = slices.Insert(r.views, 0, v)
+		r.views = r.views[:min(len(r.views), maxViews)]
+	}
+	return v
+}
+
+func (v *view) add(n *node) {
+	last := len(v.units) - 1
+	if last < 0 || v.units[last].in != n.in || len(v.files)-v.units[last].first == grep.UnitSize {
+		v.units = append(v.units, unit{len(v.files), n.in})
+	}
+	v.files = append(v.files, n)
+	v.places[n.id] = int32(len(v.files))
+}
+
+// place returns the index of a file, -1 where the view does not show it.
+func (v *view) place(n *node) int { return int(v.places[n.id]) - 1 }
+
+// passage is a walk through the table in the order of paths, past what a tree leaves out.
+type passage struct {
+	t      *Tree
+	prefix int
+	left   *Left
+	visit  func(n *node, rel string)
+	failed func(rel string, err error)
+}
+
+func (p *passage) walk(d *dir) {
+	if d.err != nil {
+		p.failed(d.rel[min(p.prefix, len(d.rel)):], d.err)
+	}
+	for _, n := range d.nodes {
+		rel := n.rel[p.prefix:]
+		if n.sub == nil {
+			p.entry(n, rel)
+			continue
+		}
+		switch {
+		case p.t.Below != nil && !p.t.Below(rel):
+		case p.t.Skip != nil && p.t.Skip(rel, true):
+			p.left.Dirs++
+		default:
+			p.walk(n.sub)
+		}
+	}
+}
+
+func (p *passage) entry(n *node, rel string) {
+	switch {
+	case p.t.Pick != nil && !p.t.Pick(rel):
+	case p.t.Skip != nil && p.t.Skip(rel, false):
+		p.left.Files++
+	default:
+		p.visit(n, rel)
+	}
+}
+
+// set holds places of a view.
+type set []uint64
+
+func (s set) add(place int) { s[place/64] |= 1 << (place % 64) }
+
+// candidates returns the files of a view that may match.
+func (r *root) candidates(v *view, q *index.Query, usable bool) set {
+	found := make(set, (len(v.files)+63)/64)
+	take := func(n *node) {
+		if at := v.place(n); at >= 0 {
+			found.add(at)
+		}
+	}
+	for n := range r.direct {
+		take(n)
+	}
+	if !usable {
+		for i, n := range v.files {
+			if !n.has(isBinary) {
+				found.add(i)
+			}
+		}
+		return found
+	}
+	if q.Odd() {
+		for n := range r.odd {
+			take(n)
+		}
+	}
+	for _, s := range r.segments {
+		s.index.Find(q, func(file int) {
+			if n := s.nodes[file]; n.seg == s && int(n.doc) == file {
+				take(n)
+			}
+		})
+	}
+	return found
+}
+
+// listing makes units of the files that may match.
+func (r *root) listing(v *view, found set) grep.Listed {
+	l := grep.Listed{Files: len(v.files), Skipped: v.skipped}
+	var binaries []int
+	for n := range r.binary {
+		if at := v.place(n); at >= 0 {
+			binaries = append(binaries, at)
+		}
+	}
+	slices.Sort(binaries)
+	l.Binary = len(binaries)
+	prefix := len(v.dir.prefix())
+	at, end := -1, 0 // the unit, and where it ends
+	for i, m := range found {
+		for ; m != 0; m &= m - 1 {
+			place := i*64 + bits.TrailingZeros64(m)
+			if place >= end {
+				at = v.unitOf(place, at+1)
+				if end = len(v.files); at+1 < len(v.units) {
+					end = v.units[at+1].first
+				}
+				l.Units = append(l.Units, v.unit(at, end, prefix, binaries))
+			}
+			u := &l.Units[len(l.Units)-1]
+			u.Paths = append(u.Paths, v.files[place].rel[prefix:])
+			u.At = append(u.At, place-u.Before)
+		}
+	}
+	return l
+}
+
+// unitOf returns the unit that a place is in, which is not before from.
+func (v *view) unitOf(place, from int) int {
+	rest := v.units[from:]
+	return from + sort.Search(len(rest), func(i int) bool { return rest[i].first > place }) - 1
+}
+
+func (v *view) unit(at, end, prefix int, binaries []int) grep.Unit {
+	u := v.units[at]
+	before, _ := slices.BinarySearch(binaries, u.first)
+	dir := "."
+	if len(u.in.rel) > prefix {
+		dir = u.in.rel[prefix:]
+	}
+	return grep.Unit{Dir: dir, Size: end - u.first, Before: u.first, Binary: before}
+}
