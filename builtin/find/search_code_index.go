@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/literal"
 	"github.com/tongs-ai/tongs/search/rank"
 	"github.com/tongs-ai/tongs/search/symbols"
 	"github.com/tongs-ai/tongs/search/walk"
@@ -129,7 +128,7 @@ type refreshing struct {
 	known *codeTree
 	// index is that of known when the walk began.
 	index   *rank.Index
-	stems   *literal.Set
+	filter  *rank.Filter
 	now     time.Time
 	workers []refreshWorker
 }
@@ -149,7 +148,7 @@ func (s *coding) refresh(ctx context.Context, known *codeTree, dir *tongs.Tree, 
 	if known.index.Size() > s.opt.Bytes { // begin anew: most of it may be about files that are gone
 		known.index, known.known = rank.New(), map[string]identity{}
 	}
-	r := &refreshing{coding: s, known: known, index: known.index, stems: stemSet(s.query), now: time.Now()}
+	r := &refreshing{coding: s, known: known, index: known.index, filter: s.query.Filter(), now: time.Now()}
 	known.mu.Unlock()
 	opt.Skip = func(rel string, isDir bool) bool {
 		if !dir.Skip(rel, isDir) {
@@ -180,18 +179,6 @@ func (s *coding) refresh(ctx context.Context, known *codeTree, dir *tongs.Tree, 
 		known.forget(visible)
 	}
 	return r.index, visible, nil
-}
-
-func stemSet(q *rank.Query) *literal.Set {
-	var finders []*literal.Finder
-	seen := map[string]bool{}
-	for _, stem := range q.Stems() {
-		if !seen[stem] {
-			seen[stem] = true
-			finders = append(finders, literal.New(stem, true))
-		}
-	}
-	return literal.NewSet(finders...)
 }
 
 func (r *refreshing) sum() map[string]bool {
@@ -252,7 +239,7 @@ func (r *refreshing) look(w *refreshWorker, e *walk.Entry, name string, id ident
 		r.known.put(name, id)
 		return
 	}
-	if !r.concerns(text) && !r.concerns([]byte(name)) {
+	if !r.filter.Match(name, text) {
 		// It may be in the index as it was before, when it did.
 		r.known.drop(r.index, name)
 		w.others++
@@ -266,12 +253,6 @@ func (r *refreshing) look(w *refreshWorker, e *walk.Entry, name string, id ident
 	r.index.Add(rank.Read(name, text, symbols.In(name, text)))
 	r.known.put(name, id)
 	w.visible = append(w.visible, name)
-}
-
-// concerns reports whether a text holds the beginning of a word of the query, or of one like it.
-func (r *refreshing) concerns(text []byte) bool {
-	start, _, _ := r.stems.Find(text, 0)
-	return start >= 0
 }
 
 // content reads a file into the buffer of the worker.

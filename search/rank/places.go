@@ -25,12 +25,13 @@ type Place struct {
 
 const (
 	inName      = 3.0
-	inContainer = 1.0
+	inContainer = 1.5
 	inDoc       = 1.0
 	inBody      = 0.7
 	ofPath      = 0.8
 	ofFile      = 0.25
 	exactly     = 3.0
+	otherForm   = 0.8
 	// maxPlaces is how many definitions, and how many lines, of one file are returned.
 	maxPlaces = 12
 )
@@ -74,6 +75,32 @@ type placing struct {
 
 // match returns which terms are among the words of s.
 func (r *Ranking) match(s string) counts { return r.count([]byte(s), nil) }
+
+// words is match for names, in which a word itself counts more than another form of it.
+func (r *Ranking) words(s string) (c counts) {
+	eachWord([]byte(s), nil, func(b []byte) {
+		w := string(b)
+		st := stem(w)
+		for i, t := range r.query.terms {
+			v := float32(0)
+			switch at := slices.Index(t.stems, st); {
+			case w == t.word:
+				v = 1
+			case at == 0:
+				v = otherForm
+			case at > 0:
+				v = weightAlike
+			}
+			if v > 0 && c == nil {
+				c = make(counts, len(r.query.terms))
+			}
+			if v > 0 {
+				c[i] = max(c[i], v)
+			}
+		}
+	})
+	return c
+}
 
 func (r *Ranking) count(text []byte, into counts) counts {
 	eachWord(text, nil, func(w []byte) {
@@ -127,7 +154,7 @@ func saturated(n float32, k float64) float64 { return float64(n) / (float64(n) +
 
 // definition weighs a definition: its name first, what it is part of, its comment and first line, its body, its file.
 func (p *placing) definition(d *symbols.Definition) (at Place) {
-	names, container := p.match(d.Name), p.match(d.Container)
+	names, container := p.words(d.Name), p.words(d.Container)
 	doc, body := p.between(d.Doc, d.Line), p.between(d.Line+1, d.End)
 	spread1 := 1 + float64(d.End-d.Line)/60
 	score, covered, total, near := 0.0, 0.0, 0.0, false

@@ -1,6 +1,10 @@
 package rank
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tongs-ai/tongs/search/literal"
+)
 
 // maxTerms is how many words of a query count.
 const maxTerms = 24
@@ -88,11 +92,83 @@ func (q *Query) Words() []string {
 	return list
 }
 
-// Stems returns beginnings of words, in small letters: a file that holds none of them, in its text or its path and in any
-// case, has nothing to do with the query.
-func (q *Query) Stems() (list []string) {
-	for _, t := range q.terms {
-		list = append(list, t.stems...)
+// Filter tells files that have to do with a query from those that do not, by what is in them.
+type Filter struct {
+	// own finds the query's words, alike those that may stand for a word, for each word that has some.
+	own   *literal.Set
+	alike []*literal.Set
+	need  int
+}
+
+// Filter returns the filter of a query that is not empty.
+func (q *Query) Filter() *Filter {
+	f := &Filter{}
+	var own []*literal.Finder
+	for i, t := range q.terms {
+		if !q.counts(i) {
+			continue
+		}
+		var others []*literal.Finder
+		for j, s := range t.stems {
+			if j == 0 {
+				own = append(own, literal.New(s, true))
+			} else {
+				others = append(others, literal.New(s, true))
+			}
+		}
+		if f.need++; len(others) > 0 {
+			f.alike = append(f.alike, literal.NewSet(others...))
+		}
 	}
-	return list
+	f.own, f.need = literal.NewSet(own...), min(f.need, enoughAlike)
+	return f
+}
+
+// enoughAlike is how many words of a query must be there by words that may stand for them, where the query's own are not.
+const enoughAlike = 2
+
+// counts reports whether a term decides about files at all: one that says little does not, where there are others.
+func (q *Query) counts(i int) bool {
+	if q.terms[i].weight == 1 {
+		return true
+	}
+	for _, t := range q.terms {
+		if t.weight == 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// Match reports whether a file may have to do with the query, given its path and its text. A file that does not match
+// does not change what Index.Search returns, except that it counts as one of Scope.Others.
+func (f *Filter) Match(name string, text []byte) bool {
+	if begins(f.own, text) || begins(f.own, []byte(name)) {
+		return true
+	}
+	n := 0
+	for _, s := range f.alike {
+		if begins(s, text) || begins(s, []byte(name)) {
+			n++
+		}
+		if n >= f.need {
+			return true
+		}
+	}
+	return false
+}
+
+// begins reports whether a word in text begins with one of the literals.
+func begins(s *literal.Set, text []byte) bool {
+	for from := 0; from < len(text); {
+		start, _, next := s.Find(text, from)
+		if start < 0 {
+			return false
+		}
+		if start == 0 || classOf(text[start]) != lower || classOf(text[start-1]) != lower && classOf(text[start-1]) != upper {
+			return true
+		}
+		from = max(next, from+1)
+	}
+	return false
 }

@@ -53,18 +53,21 @@ func (x *Index) Search(q *Query, scope Scope) *Ranking {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	s := &scoring{Index: x, q: q, visible: x.visible(scope.Visible)}
-	s.scores, s.covered = make([]float32, len(x.files)), make([]float32, len(x.files))
-	s.term = make([]float32, len(x.files))
+	s.scores, s.covered, s.term = make([]float32, len(x.files)), make([]float32, len(x.files)), make([]float32, len(x.files))
+	s.own, s.alike = make([]bool, len(x.files)), make([]uint8, len(x.files))
 	alive := s.count() + scope.Others
 	r := &Ranking{query: q}
-	total := 0.0
-	for _, t := range q.terms {
-		touched := s.weigh(t)
-		idf := t.weight * math.Log(1+(float64(alive-len(touched))+0.5)/(float64(len(touched))+0.5))
-		idf = max(idf, 0.05)
+	total, terms := 0.0, 0
+	for i, t := range q.terms {
+		counts := q.counts(i)
+		if counts {
+			terms++
+		}
+		n := float64(s.weigh(t, counts))
+		idf := max(t.weight*math.Log(1+(float64(alive)-n+0.5)/(n+0.5)), 0.05)
 		r.idf = append(r.idf, idf)
 		total += idf
-		for _, id := range touched {
+		for _, id := range s.touched {
 			s.scores[id] += float32(idf) * s.term[id]
 			s.covered[id] += float32(idf) * min(s.term[id], 1)
 			s.term[id] = 0
@@ -76,7 +79,7 @@ func (x *Index) Search(q *Query, scope Scope) *Ranking {
 		limit = 50
 	}
 	for id, score := range s.scores {
-		if score == 0 {
+		if score == 0 || !s.own[id] && int(s.alike[id]) < min(terms, enoughAlike) {
 			continue
 		}
 		r.Total++
@@ -104,6 +107,9 @@ type scoring struct {
 	// scores and covered are sums over the terms, term is what the one that is weighed counts, for each file.
 	scores, covered, term []float32
 	touched               []ID
+	// own says that a file has a word of the query itself, alike is how many it has by words like them.
+	own   []bool
+	alike []uint8
 }
 
 func (x *Index) visible(pick func(string) bool) []bool {
@@ -127,9 +133,33 @@ func (s *scoring) count() (n int) {
 	return n
 }
 
-// weigh notes what a term counts in each file, and returns the files in which it counts.
-func (s *scoring) weigh(t term) []ID {
+// weigh notes what a term counts in each file, and returns how many files have the word itself. Unless the term counts
+// for telling whether a file has to do with the query, that is not noted.
+func (s *scoring) weigh(t term, counts bool) (files int) {
 	s.touched = s.touched[:0]
+	for i, stem := range t.stems {
+		w := 1.0
+		if i > 0 {
+			w = weightAlike / math.Sqrt(float64(len(t.stems)-1))
+		}
+		s.weighStem(stem, w)
+		if i == 0 {
+			if files = len(s.touched); counts {
+				for _, id := range s.touched {
+					s.own[id] = true
+				}
+			}
+		}
+	}
+	if counts {
+		for _, id := range s.touched[files:] {
+			s.alike[id]++
+		}
+	}
+	return files
+}
+
+func (s *scoring) weighStem(stem string, w float64) {
 	add := func(id ID, v float64) {
 		if !s.visible[id] {
 			return
@@ -137,26 +167,19 @@ func (s *scoring) weigh(t term) []ID {
 		if s.term[id] == 0 {
 			s.touched = append(s.touched, id)
 		}
-		s.term[id] += float32(v)
+		s.term[id] += float32(w * v)
 	}
-	for i, stem := range t.stems {
-		w := 1.0
-		if i > 0 {
-			w = weightAlike / math.Sqrt(float64(len(t.stems)-1))
-		}
-		if l := s.lists[inText][stem]; l != nil {
-			l.each(func(id ID, n int) {
-				tf := float64(n)
-				add(id, w*tf*(saturation+1)/(tf+saturation*(1-byLength+byLength*float64(s.files[id].length)/s.average)))
-			})
-		}
-		for f, weight := range [fields]float64{inPath: weightPath, inBase: weightBase, inNames: weightNames} {
-			if l := s.lists[f][stem]; l != nil && weight > 0 {
-				l.each(func(id ID, n int) { add(id, w*weight*(1+0.1*min(float64(n), 5))) })
-			}
+	if l := s.lists[inText][stem]; l != nil {
+		l.each(func(id ID, n int) {
+			tf := float64(n)
+			add(id, tf*(saturation+1)/(tf+saturation*(1-byLength+byLength*float64(s.files[id].length)/s.average)))
+		})
+	}
+	for f, weight := range [fields]float64{inPath: weightPath, inBase: weightBase, inNames: weightNames} {
+		if l := s.lists[f][stem]; l != nil && weight > 0 {
+			l.each(func(id ID, n int) { add(id, weight*(1+0.1*min(float64(n), 5))) })
 		}
 	}
-	return s.touched
 }
 
 // byName prefers files that define something of a name in the query.

@@ -151,14 +151,13 @@ func set(list string) map[string]bool {
 const groups = `
 	dir directory folder
 	delete remove rm unlink erase
-	config configuration setting conf option
-	error err failure fault
+	config configuration setting conf
+	error err failure
 	context ctx
 	request req
 	response resp reply
 	message msg
 	argument arg parameter param
-	package pkg
 	environment env
 	command cmd
 	function func fn
@@ -171,23 +170,16 @@ const groups = `
 	authentication auth authenticate login
 	authorization authorize permission
 	initialize init initialise setup
-	length len size
-	string str
-	number num
 	index idx
 	previous prev
-	source src
 	destination dest dst
 	copy clone duplicate
 	start begin launch
-	stop end shutdown halt
+	stop shutdown halt
 	quit exit
 	symlink readlink symbolic
 	image img picture
 	button btn
-	document doc
-	reference ref
-	implementation impl
 	execute exec
 	process proc
 	synchronize sync
@@ -196,19 +188,19 @@ const groups = `
 	encrypt cipher
 	hash digest checksum
 	allocate alloc
-	statistics stats stat
+	statistics stats
 	ignore exclude
 	allow permit
 	deny refuse reject
 	timeout deadline
 	retry backoff
-	validate check verify
+	validate verify
 	parse parser
 	decode unmarshal deserialize
 	encode marshal serialize
 	color colour
 	normalize normalise canonical
-	maximum max limit
+	maximum max
 	minimum min
 	password passwd
 	version ver
@@ -217,13 +209,11 @@ const groups = `
 	expression expr
 	statement stmt
 	declaration decl
-	operation op
 	attribute attr
 	register registry
 	escape quote
 	concurrent parallel
 	approve approval
-	path filename filepath
 `
 
 // alike returns the stems that may stand for a stem.
