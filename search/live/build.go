@@ -85,9 +85,11 @@ const (
 )
 
 // reindex indexes files that are searched directly, and puts small or worn segments together.
-func (r *root) reindex(ctx context.Context) error {
+func (r *root) reindex(ctx context.Context, now bool) error {
+	r.indexing.Lock()
+	defer r.indexing.Unlock()
 	items := r.pending()
-	if r.waited++; len(items) == 0 || len(items) < enough && r.waited < patience {
+	if r.waited++; len(items) == 0 || len(items) < enough && r.waited < patience && !now {
 		return nil
 	}
 	r.waited = 0
@@ -321,7 +323,7 @@ func (r *root) attach(ctx context.Context, seg *segment, items []item) error {
 			continue
 		}
 		if it.info.Type == walk.File {
-			if r.watch == nil && !settled(it.info, it.at) {
+			if r.watch == nil && !r.s.settled(it.info, it.at) {
 				continue // a change right after it was read would not show
 			}
 			r.describe(n, it.info)

@@ -61,6 +61,7 @@ type Options struct {
 type Service struct {
 	opt    Options
 	ignore *ignore.Reader
+	settle time.Duration
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  sync.WaitGroup
@@ -86,7 +87,7 @@ func New(opt Options) *Service {
 	if opt.User != nil {
 		user = *opt.User
 	}
-	s := &Service{opt: opt, ignore: &ignore.Reader{User: user, Cache: &ignore.Cache{}}, roots: map[string]*root{}}
+	s := &Service{opt: opt, ignore: &ignore.Reader{User: user, Cache: &ignore.Cache{}}, settle: settle, roots: map[string]*root{}}
 	orElse(&s.opt.MaxWatches, maxWatches())
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s

@@ -24,12 +24,11 @@ var errLost = errors.New("the directory was moved or removed")
 
 // settle is how old a change must be for a later one to have another time: the coarsest clock of a file system has
 // steps of two seconds.
-const settle = int64(2100 * time.Millisecond)
+const settle = 2100 * time.Millisecond
 
 // settled reports whether a change of the file after now shows in its times.
-func settled(i walk.Info, now int64) bool {
-	at := max(i.Changed, i.Modified)
-	return at < now-settle
+func (s *Service) settled(i walk.Info, now int64) bool {
+	return max(i.Changed, i.Modified) < now-int64(s.settle)
 }
 
 // refresh brings the table up to date. With sweep it looks at every file.

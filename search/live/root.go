@@ -30,6 +30,9 @@ type root struct {
 	// built is closed when there is something to know, or it is known that there is not.
 	built chan struct{}
 	wake  chan struct{}
+	// indexing is held while files are indexed; waited are the ticks since that was last done.
+	indexing sync.Mutex
+	waited   int
 
 	mu sync.Mutex
 	// ready says that searches can go by what is below. problem is why they never will.
@@ -47,7 +50,6 @@ type root struct {
 	files, dirs int
 	// Those that are binary, and those that are odd, are in lists of their own.
 	direct, binary, odd map[*node]struct{}
-	waited              int // ticks since files were last indexed
 	segments            []*segment
 	repos               map[*dir]struct{}
 	byWatch             map[int32]*dir
@@ -165,7 +167,7 @@ func (r *root) maintain(ctx context.Context, sweep bool) {
 	}
 	r.mu.Unlock()
 	if err == nil {
-		err = r.reindex(ctx)
+		err = r.reindex(ctx, false)
 	}
 	if err != nil && ctx.Err() == nil {
 		r.fail(err)

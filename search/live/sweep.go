@@ -63,7 +63,7 @@ type sweptFile struct {
 
 // look looks at a directory and the files in it.
 func (s *swept) look(r *root, d *dir) {
-	if d.err != nil || d.state == nil || d.state.Special() || !settled(d.info, d.at) {
+	if d.err != nil || d.state == nil || d.state.Special() || !r.s.settled(d.info, d.at) {
 		s.dirs = append(s.dirs, d)
 		return
 	}

@@ -282,7 +282,7 @@ func (r *root) remove(n *node) {
 	}
 	r.files--
 	r.unlink(n)
-	if n.info.Inode != 0 && !n.has(unsure) && settled(n.info, r.now) {
+	if n.info.Inode != 0 && !n.has(unsure) && r.s.settled(n.info, r.now) {
 		keep := *n
 		r.limbo[identityOf(n.info)] = &keep
 	}
