@@ -20,6 +20,8 @@ type analyser struct {
 	steps, expanded, lookups int
 	// writes is true once something was met that is not known to only read.
 	writes bool
+	// onward is true once a command was met that may read on where the shell reads its commands.
+	onward bool
 	// full is true once there were too many effects to tell.
 	full bool
 	// declared are the functions met.
@@ -43,8 +45,11 @@ type ctx struct {
 	nested bool
 	depth  int
 	within string
-	// in is the standard input.
-	in input
+	// in is the standard input, wordsIn that of substitutions in the words of a simple command: they run before its
+	// redirections.
+	in, wordsIn input
+	// fed is set for a text that the shell reads from its standard input.
+	fed bool
 	// calls are the functions that are being called.
 	calls []*syntax.FuncDecl
 	// posix is set where the text is read as sh does; repeated where it may run again; continued where the shell has
@@ -78,11 +83,15 @@ const (
 	inputText
 	inputFile
 	inputList
+	// inputScript is the text that the shell itself is reading, of which more follows; inputScriptEnd is the end of it.
+	inputScript
+	inputScriptEnd
 )
 
 // shared returns the input of a command that may not be the first to read it: any part of it may be gone.
 func (in input) shared() input {
-	if in.kind == inputInherited {
+	switch in.kind {
+	case inputInherited, inputScript, inputScriptEnd:
 		return in
 	}
 	return input{kind: inputUnknown}
@@ -94,7 +103,7 @@ func (a *analyser) result() *Analysis {
 	if len(a.effects) == 0 {
 		a.effect(tongs.Effect{Kind: tongs.EffectExecute, Argv: []string{":"}})
 	}
-	return &Analysis{Effects: a.effects, Commands: distinct(a.commands), Notes: a.notes, ReadOnly: !a.writes}
+	return &Analysis{Effects: a.effects, Commands: distinct(a.commands), Notes: a.notes, ReadOnly: !a.writes, ReadsOn: a.onward}
 }
 
 // distinct leaves out commands that were met before in the same place with the same effects: text that was read both as

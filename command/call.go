@@ -13,7 +13,9 @@ import (
 func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
 	st.moved = nil
 	a.apart(c, call)
-	words := a.words(c, st, call.Args)
+	early := c
+	early.in = c.wordsIn
+	words := a.words(early, st, call.Args)
 	before := ""
 	if len(call.Args) > 0 {
 		before = " "
@@ -22,7 +24,7 @@ func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
 		}
 	}
 	for _, as := range call.Assigns {
-		a.assign(c, st, as, before)
+		a.assign(early, st, as, before)
 	}
 	if len(words) == 0 {
 		return
@@ -97,6 +99,9 @@ func (a *analyser) run(c ctx, st *state, words []arg, external bool) {
 			}
 		}
 		if b := lookupBuiltin(name.text); b != nil {
+			if slices.Contains(readingBuiltins, name.text) {
+				a.readsOn(c, name.text)
+			}
 			b(a, c, st, words)
 			return
 		}
@@ -106,6 +111,9 @@ func (a *analyser) run(c ctx, st *state, words []arg, external bool) {
 		a.execute(words)
 		a.poison("which program " + name.text + " is depends on a directory that is only known when it runs")
 		return
+	}
+	if file != nil || !leavesInput(known, words) {
+		a.readsOn(c, known)
 	}
 	if file != nil {
 		a.executeFile(st, words, 0, *file)

@@ -69,6 +69,9 @@ type Analysis struct {
 	Notes []string
 	// ReadOnly is true where every command is known to only read, and only inside the roots.
 	ReadOnly bool
+	// ReadsOn is true where a command may go on to read where the shell reads its commands from: what is written there
+	// next may not reach the shell.
+	ReadsOn bool
 }
 
 // Simple is one simple command, for display.
@@ -105,7 +108,7 @@ func Analyse(src string, w World, opt Options) (*Analysis, error) {
 		a.poison(why)
 		return a.result(), nil
 	}
-	c := ctx{continued: opt.Continued}
+	c := ctx{continued: opt.Continued, fed: opt.Continued}
 	if opt.Input != nil {
 		c.in = input{kind: inputText, text: *opt.Input}
 	}
@@ -224,7 +227,11 @@ func (a *analyser) script(c ctx, st *state, src string, lang syntax.LangVariant)
 		a.poison("commands are nested too deep to be followed")
 		return nil
 	}
-	a.stmts(c, st, file.Stmts)
+	if c.fed {
+		c = a.fed(c, st, file.Stmts)
+	} else {
+		a.stmts(c, st, file.Stmts)
+	}
 	a.uncalled(c, st)
 	return nil
 }

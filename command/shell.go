@@ -86,7 +86,7 @@ func (a *analyser) shellInput(c ctx, st *state, words []arg, name string, kind s
 	case inputText:
 		a.wrapped(name)
 		sub := c
-		sub.in = input{kind: inputUnknown}
+		sub.fed = true
 		a.shellText(sub, st, exactly(c.in.text), nil, name, kind)
 	case inputFile:
 		if c.in.file.exact() {

@@ -37,8 +37,10 @@ func (a *analyser) stmt(c ctx, st *state, s *syntax.Stmt) {
 			}
 		}
 		done := a.begin(c, from, to)
+		c.wordsIn = c.in
 		for _, r := range s.Redirs {
 			c.in = a.redirect(c, st, r, c.in)
+			c.wordsIn = c.wordsIn.shared()
 		}
 		if simple {
 			defer done()
@@ -262,6 +264,9 @@ func (a *analyser) forLoop(c ctx, st *state, x *syntax.ForClause) {
 	for _, item := range items {
 		known = known && (!item.many || item.below)
 		numbers = numbers && item.number()
+	}
+	if x.Select {
+		a.readsOn(c, "select")
 	}
 	name := it.Name.Value
 	changes := scan(st, x.Do)

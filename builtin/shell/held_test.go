@@ -40,16 +40,19 @@ func TestPlantedNamesAreHeldAndSaid(t *testing.T) {
 
 // What is held can be put in its place by a command, which asks for exactly that.
 func TestHeldNamesCanBeCopiedBack(t *testing.T) {
-	b := newBench(t, setup{answer: onlyCommands})
-	content := b.shell(plant).Content
-	_, rest, _ := strings.Cut(content, "copying ")
+	approve := false
+	b := newBench(t, setup{answer: func(q approval.Question) approval.Answer {
+		if approve {
+			return approval.Answer{Approved: true}
+		}
+		return onlyCommands(q)
+	}})
+	_, rest, _ := strings.Cut(b.shell(plant).Content, "copying ")
 	host, _, _ := strings.Cut(rest, " there")
 	b.fails(tongs.CodeDenied, "not that", "shell", args{"command": "cp " + host + " .envrc"})
-	opt := b.engineOptions(b.dir, setup{})
-	b.put("copy", "EVIL", 0o600)
-	b.rebuild(opt)
+	approve = true
 	b.questions()
-	b.shell("cp copy .envrc")
+	b.shell("cp " + host + " .envrc")
 	b.equal("questions", len(b.questions()), 1)
 	b.equal(".envrc", b.get(".envrc"), "EVIL")
 }

@@ -234,9 +234,9 @@ func isShell(program string) bool {
 	return slices.Contains([]string{"bash", "sh", "dash", "zsh", "ksh"}, path.Base(program))
 }
 
-// opaque reports whether a command may run what cannot be told.
+// opaque reports whether a command may run what cannot be told, or take away what is written for the shell next.
 func opaque(a *command.Analysis) bool {
-	return slices.ContainsFunc(a.Effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute && e.Unknown })
+	return a.ReadsOn || slices.ContainsFunc(a.Effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute && e.Unknown })
 }
 
 func (s *Set) runJobs(ctx context.Context, env *tongs.Env, in JobsInput) (JobsOutput, error) {
