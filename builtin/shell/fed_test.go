@@ -10,12 +10,12 @@ import (
 // A command in a job that reads takes what is written next away from the shell, so that it is not decided as if the shell
 // read it: here the shell would run touch, and : is all that stands there.
 func TestJobsThatReadWhatIsWrittenNext(t *testing.T) {
+	approve := true
 	b := newBench(t, setup{
-		Options: Options{Background: true},
-		rules:   []tongs.Rule{{Layer: tongs.LayerUser, Toolset: Toolset, Effects: tongs.Kinds(tongs.EffectExecute), Pattern: "bash", Decision: tongs.PreApproved}},
-		answer:  func(approval.Question) approval.Answer { return approval.Answer{} },
+		Options: Options{Background: true}, answer: func(approval.Question) approval.Answer { return approval.Answer{Approved: approve} },
 	})
 	out := b.sh("bash", args{"background": true})
+	approve = false
 	first := b.call("shell_jobs", args{"action": "write", "id": out.Job, "input": "read y\n"})
 	b.equal("reading", first.OK(), true)
 	b.fails(tongs.CodeDenied, "declined", "shell_jobs", args{"action": "write", "id": out.Job, "input": ": '\ntouch made\n: '\n", "eof": true})
