@@ -21,6 +21,9 @@ type Tree struct {
 	// secret, another root, what a rule names, a name that no path can have. Once the call has ended that is every
 	// directory. It is safe for concurrent use.
 	Skip func(rel string, dir bool) bool
+	// Scope, where it is not nil, is comparable, and equal for trees whose Skip says the same about every path while their
+	// calls last: then who searches often need not ask about each path again.
+	Scope any
 }
 
 // Close closes the directory.

@@ -26,7 +26,17 @@ func (f *files) Tree(p tongs.Path) (*tongs.Tree, error) {
 	if err != nil {
 		return nil, fail("search", p, err)
 	}
-	return &tongs.Tree{Path: p, Host: f.w.Host(p), Top: f.w.byName[p.Root].Dir, Dir: dir, Skip: f.skipper(p, decided)}, nil
+	t := &tongs.Tree{Path: p, Host: f.w.Host(p), Top: f.w.byName[p.Root].Dir, Dir: dir, Skip: f.skipper(p, decided)}
+	if f.ruledBelow(decided.Path) == nil {
+		t.Scope = scope{f.w, p}
+	}
+	return t, nil
+}
+
+// scope is what Skip goes by where no rule names anything: the roots of the workspace and the names of secrets.
+type scope struct {
+	w *Workspace
+	p tongs.Path
 }
 
 // searchable returns the effect that lets the call read what is in p.

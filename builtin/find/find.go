@@ -10,6 +10,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/search/grep"
 	"github.com/tongs-ai/tongs/search/ignore"
+	"github.com/tongs-ai/tongs/search/live"
 )
 
 // Options are the limits of the tools. A zero field means the default that its comment names.
@@ -23,6 +24,9 @@ type Options struct {
 	Code CodeOptions
 	// User is whose git configuration says what is ignored; nil means ignore.CurrentUser.
 	User *ignore.User
+	// Live knows the trees that are searched often; nil means that every call walks and reads them. It has to go by the
+	// configuration of the same user. Whoever made it closes it.
+	Live *live.Service
 }
 
 // Toolset is the name that configuration knows the tools by.
@@ -77,6 +81,12 @@ func tree(env *tongs.Env, p tongs.Path) (*tongs.Tree, error) {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "the files of this call cannot be searched; list_directory shows what there is")
 	}
 	return trees.Tree(p)
+}
+
+// known returns the tree as the service that knows trees takes it, false where that is not to be asked: it knows what is
+// neither hidden nor ignored.
+func (t *tools) known(dir *tongs.Tree, hidden, noIgnore bool) (live.Tree, bool) {
+	return live.Tree{Host: dir.Host, Top: dir.Top, Dir: dir.Dir, Skip: dir.Skip, Scope: dir.Scope}, t.opt.Live != nil && !hidden && !noIgnore
 }
 
 // show quotes a name that would not stay on its line or show as it is.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/search/globs"
+	"github.com/tongs-ai/tongs/search/live"
 	"github.com/tongs-ai/tongs/search/walk"
 )
 
@@ -149,8 +150,11 @@ func (t *tools) glob(ctx context.Context, env *tongs.Env, in GlobInput) (out Glo
 	opt := walk.Options{
 		Root: dir.Host, Dir: dir.Dir, Top: dir.Top, Ignore: t.ignore, Hidden: in.IncludeHidden || target.dotted, NoIgnore: in.NoIgnore,
 	}
-	if err := s.walk(ctx, dir, opt); err != nil {
-		return out, searchError(target.start, err)
+	known, ok := t.known(dir, opt.Hidden, opt.NoIgnore)
+	if !ok || !s.list(ctx, t.opt.Live, known) {
+		if err := s.walk(ctx, dir, opt); err != nil {
+			return out, searchError(target.start, err)
+		}
 	}
 	if s.best.count() == 0 {
 		if err := s.hint(ctx, dir, opt); err != nil {
@@ -241,11 +245,7 @@ func (s *globbing) walk(ctx context.Context, dir *tongs.Tree, opt walk.Options) 
 		}
 		return true
 	}
-	opt.Skipped = func(rel string, _ error) {
-		if s.unread++; len(s.skipped) < 20 {
-			s.skipped = append(s.skipped, s.path(rel))
-		}
-	}
+	opt.Skipped = s.passedOver
 	tr, err := walk.Open(opt)
 	if err != nil {
 		return err
@@ -267,6 +267,23 @@ func (s *globbing) walk(ctx context.Context, dir *tongs.Tree, opt walk.Options) 
 		s.best.add(e.Worker, f)
 		return nil
 	})
+}
+
+// passedOver takes up a directory that could not be read.
+func (s *globbing) passedOver(rel string, _ error) {
+	if s.unread++; len(s.skipped) < 20 {
+		s.skipped = append(s.skipped, s.path(rel))
+	}
+}
+
+// list collects what matches without a walk. It returns false where the service does not know the directory.
+func (s *globbing) list(ctx context.Context, service *live.Service, tree live.Tree) bool {
+	tree.Pick, tree.Below = s.glob.Match, s.glob.Below
+	s.best.prepare(1, s.limit, s.in.Sort == "path")
+	left, ok := service.List(ctx, tree, func(e live.Entry) { s.best.add(0, found{rel: e.Rel, modified: e.Modified}) }, s.passedOver)
+	s.closed.Add(int64(left.Dirs))
+	s.withheld.Add(int64(left.Files))
+	return ok
 }
 
 // path spells what is at rel below the start as a call would.

@@ -11,6 +11,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/search/globs"
 	"github.com/tongs-ai/tongs/search/grep"
+	"github.com/tongs-ai/tongs/search/live"
 	"github.com/tongs-ai/tongs/search/regex"
 	"github.com/tongs-ai/tongs/search/walk"
 )
@@ -199,9 +200,25 @@ func (s *grepping) directory(ctx context.Context, env *tongs.Env, t *tools, q gr
 		},
 		Pick: filter.Match,
 	}
-	if s.res, err = s.engine.Search(ctx, where, q); err != nil {
+	known, ok := t.known(dir, where.Hidden, where.NoIgnore)
+	if s.in.Glob != "" {
+		known.Pick, known.Below, known.PickKey = filter.Match, filter.Below, s.in.Glob
+	}
+	search := func(q grep.Query) (*grep.Result, live.Left, error) {
+		if ok {
+			if res, left, known, err := t.opt.Live.Search(ctx, s.engine, known, q); known {
+				return res, left, err
+			}
+		}
+		res, err := s.engine.Search(ctx, where, q)
+		return res, live.Left{}, err
+	}
+	var left live.Left
+	if s.res, left, err = search(q); err != nil {
 		return err
 	}
+	s.closed.Add(int64(left.Dirs))
+	s.withheld.Add(int64(left.Files))
 	if s.res.Examined == 0 && s.in.Glob != "" {
 		s.notes = append(s.notes, fmt.Sprintf("no file matches the glob %s, which is relative to %s", show(s.in.Glob), show(s.path.String())))
 		return nil
@@ -209,7 +226,8 @@ func (s *grepping) directory(ctx context.Context, env *tongs.Env, t *tools, q gr
 	if s.res.Matches == 0 && s.in.Offset == 0 {
 		where.Skip = func(rel string, isDir bool) bool { return isDir && !filter.Below(rel) || dir.Skip(rel, isDir) }
 		s.otherwise(func(m *regex.Matcher) (*grep.Result, error) {
-			return s.engine.Search(ctx, where, grep.Query{Matcher: m, Limit: 1})
+			res, _, err := search(grep.Query{Matcher: m, Limit: 1})
+			return res, err
 		})
 	}
 	return nil
