@@ -74,8 +74,10 @@ type Options struct {
 	Beat time.Duration
 	// Logger receives what goes wrong in the protocol. Nil discards it.
 	Logger *slog.Logger
-	// Extend may add features of the SDK's own to the server, beside the tools of the engine. Nil adds none.
-	Extend func(*mcp.Server)
+	// Configure and Extend may change the options of the SDK's server and add features of its own, beside the tools of the
+	// engine: what they add does not walk. They are for the fixtures of test suites. Nil leaves it as it is.
+	Configure func(*mcp.ServerOptions)
+	Extend    func(*mcp.Server)
 }
 
 const instructions = "Tools of Tongs, confined to one workspace. Paths are relative to it. A call may wait for a person's approval; " +
@@ -139,16 +141,7 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	if s.lot, err = newLot(opt.Park); err != nil {
 		return nil, err
 	}
-	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tongs", Title: "Tongs", Version: opt.Version}, &mcp.ServerOptions{
-		Instructions: opt.Instructions,
-		Logger:       opt.Logger,
-		Capabilities: &mcp.ServerCapabilities{
-			Logging:   &mcp.LoggingCapabilities{},
-			Tools:     &mcp.ToolCapabilities{ListChanged: true},
-			Resources: &mcp.ResourceCapabilities{},
-		},
-		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) { s.rootsChanged(req.Session) },
-	})
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tongs", Title: "Tongs", Version: opt.Version}, s.options())
 	s.mcp.AddReceivingMiddleware(s.receive)
 	s.offerResources()
 	s.offerPrompts()
@@ -167,6 +160,25 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 		s.running.Go(func() { s.follow(changed) })
 	}
 	return s, nil
+}
+
+func (s *Server) options() *mcp.ServerOptions {
+	o := &mcp.ServerOptions{
+		Instructions: s.opt.Instructions,
+		Logger:       s.opt.Logger,
+		Capabilities: &mcp.ServerCapabilities{
+			Logging:   &mcp.LoggingCapabilities{},
+			Tools:     &mcp.ToolCapabilities{ListChanged: true},
+			Resources: &mcp.ResourceCapabilities{},
+		},
+		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) { s.rootsChanged(req.Session) },
+		// What is listed depends on who asks, and changes without notice.
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
+	}
+	if s.opt.Configure != nil {
+		s.opt.Configure(o)
+	}
+	return o
 }
 
 // follow offers the tools anew whenever they change.

@@ -70,16 +70,15 @@ func Definition(spec *tongs.Spec) *mcp.Tool {
 	return t
 }
 
-// annotations tell what a tool can do at most, whatever its own hints say: one that may write, run programs or reach
-// the network is not read-only, and one that may run programs or reach the network is destructive and open to the world
-// unless it is known not to be.
+// annotations tell what a tool can do at most, whatever its own hints say, since clients act on them: one that may write
+// or run programs is not read-only, one that may run programs is destructive, and one that may do that or reach the network
+// is open to the world. The hints of tools that are not built in are somebody else's word, and count for nothing.
 func annotations(spec *tongs.Spec) *mcp.ToolAnnotations {
 	may := spec.Needs | spec.Optional
-	acts := may&(tongs.Write|tongs.Execute|tongs.Network) != 0
 	foreign := !spec.Source.BuiltIn()
 	readOnly := spec.Hints.ReadOnly && may&(tongs.Write|tongs.Execute) == 0 && !foreign
 	openWorld := spec.Hints.OpenWorld || may&(tongs.Execute|tongs.Network) != 0 || foreign
-	destructive := !readOnly && (spec.Hints.Destructive || acts && may&tongs.Execute != 0 || foreign)
+	destructive := !readOnly && (spec.Hints.Destructive || may&tongs.Execute != 0 || foreign)
 	return &mcp.ToolAnnotations{
 		ReadOnlyHint: readOnly, DestructiveHint: &destructive, IdempotentHint: spec.Hints.Idempotent, OpenWorldHint: &openWorld,
 	}
