@@ -55,6 +55,7 @@ func (l *layer) decode(data []byte) {
 	l.object(root, map[string]func(value){
 		"approval":     func(v value) { l.approval(v, "", "", true) },
 		"toolsets":     l.readToolsets,
+		"mcp":          l.readMCP,
 		"zones":        l.readZones,
 		"limits":       l.readLimits,
 		"retention":    l.readRetention,

@@ -39,21 +39,6 @@ type ExternalTools struct {
 	Tools   []string `json:"tools,omitempty"`
 }
 
-// MCPServer is an MCP server: a command to start, or a URL.
-type MCPServer struct {
-	Entry
-	Name    string   `json:"name"`
-	Command string   `json:"command,omitempty"`
-	Args    []string `json:"args,omitempty"`
-	// Env are further environment variables.
-	Env map[string]string `json:"env,omitempty"`
-	URL string            `json:"url,omitempty"`
-	// Tools are the names to expose; empty means none are listed yet.
-	Tools []string `json:"tools,omitempty"`
-	// Unconfined is set by sandbox: false, a person's explicit wish to run the server outside the sandbox.
-	Unconfined bool `json:"unconfined,omitempty"`
-}
-
 // WorkerTools are workers that may be called as tools.
 type WorkerTools struct {
 	Entry
@@ -221,45 +206,6 @@ func (l *layer) readExternal(v value) {
 		return
 	}
 	l.toolsets.External = append(l.toolsets.External, e)
-}
-
-func (l *layer) readMCP(v value) {
-	for _, f := range l.fields(v) {
-		if !serverName.MatchString(f.key) {
-			l.fail(f.keyAt, "server name %s: want a letter, then at most 31 letters, digits, _ and -", quote(f.key))
-			continue
-		}
-		m := MCPServer{Entry: l.entry(f.value), Name: f.key}
-		m.Origin = l.origin(f.keyAt)
-		l.object(f.value, map[string]func(value){
-			"command":  func(v value) { m.Command, _ = l.text(v) },
-			"url":      func(v value) { m.URL, _ = l.text(v) },
-			"args":     func(v value) { m.Args = l.texts(v) },
-			"tools":    func(v value) { m.Tools = l.texts(v) },
-			"env":      func(v value) { m.Env = l.environment(v) },
-			"approval": func(v value) { l.approval(v, "mcp", f.key+"__", false) },
-			"sandbox": func(v value) {
-				if on, ok := l.boolean(v); ok {
-					m.Unconfined = !on
-				}
-			},
-		})
-		if (m.Command == "") == (m.URL == "") {
-			l.fail(f.keyAt, "%s needs either a command or a url", f.path)
-			continue
-		}
-		l.toolsets.MCP = append(l.toolsets.MCP, m)
-	}
-}
-
-func (l *layer) environment(v value) map[string]string {
-	env := map[string]string{}
-	for _, f := range l.fields(v) {
-		if text, ok := l.scalar(f.value); ok {
-			env[f.key] = text
-		}
-	}
-	return env
 }
 
 func (l *layer) readWorkers(v value) {
