@@ -281,7 +281,7 @@ func (p *process) exit(res *sandbox.Result) *tongs.Exit {
 		"tier": res.Report.Tier, "full": res.Report.Full, "layers": res.Report.Layers, "usage": res.Report.Usage,
 	}
 	for key, list := range map[string][]string{
-		"missing": res.Report.Missing, "limitsHit": res.Report.LimitsHit, "deniedHosts": p.deniedHosts(),
+		"missing": res.Report.Missing, "limitsHit": res.Report.LimitsHit, "deniedHosts": p.deniedHosts(), "outside": p.outside(res),
 	} {
 		if len(list) > 0 {
 			report[key] = list
@@ -313,7 +313,7 @@ func (p *process) Denied() []tongs.Effect {
 	select {
 	case <-p.inner.Done():
 		res, _ := p.inner.Wait()
-		if need, ok := errors.AsType[*tongs.Need](p.need(res)); ok {
+		if need := p.need(res); need != nil {
 			return need.Effects
 		}
 	default:
