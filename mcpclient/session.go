@@ -86,7 +86,7 @@ func (s *session) program(ctx context.Context, l launch) error {
 		_ = in.Close()
 		close(s.exited)
 	}()
-	s.conn = newStdio(out, s.proc, func(line []byte) { _, _ = s.stderr.Write(append(line, '\n')) }, func() {
+	s.conn = newStdio(out, s.proc, func(line []byte) { _, _ = s.stderr.Write(append(line, '\n')) }, s.progress, func() {
 		go func() { _, _ = io.Copy(io.Discard, out) }() // it may have something to say before it ends
 		go s.endProgram()
 	})

@@ -33,6 +33,8 @@ type stdio struct {
 	in     io.Writer // the program's standard input
 	noise  func(line []byte)
 	end    func() // ends the program
+	// progress is told of progress in the order of messages: the SDK would pass it on after the answer.
+	progress func(*mcp.ProgressNotificationParams)
 	writes chan []byte
 	wrote  chan error
 	// writing holds a token while nobody writes.
@@ -49,9 +51,9 @@ type stdio struct {
 var _ mcp.Connection = (*stdio)(nil)
 
 // newStdio returns the connection. It reads until out ends or the connection is closed; end is called once then.
-func newStdio(out io.Reader, in io.Writer, noise func([]byte), end func()) *stdio {
+func newStdio(out io.Reader, in io.Writer, noise func([]byte), progress func(*mcp.ProgressNotificationParams), end func()) *stdio {
 	c := &stdio{
-		in: in, noise: noise, end: end, writes: make(chan []byte), wrote: make(chan error, 1), writing: make(chan struct{}, 1),
+		in: in, noise: noise, progress: progress, end: end, writes: make(chan []byte), wrote: make(chan error, 1), writing: make(chan struct{}, 1),
 		incoming: make(chan jsonrpc.Message), closed: make(chan struct{}),
 	}
 	c.writing <- struct{}{}
@@ -175,7 +177,7 @@ func (c *stdio) read(r *bufio.Reader) error {
 			if err != nil {
 				return err
 			}
-			if !pass {
+			if !pass || c.reported(msg) {
 				continue
 			}
 			select {
@@ -185,6 +187,19 @@ func (c *stdio) read(r *bufio.Reader) error {
 			}
 		}
 	}
+}
+
+// reported reports whether the message was one about progress, and tells of it.
+func (c *stdio) reported(msg jsonrpc.Message) bool {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || req.IsCall() || req.Method != "notifications/progress" {
+		return false
+	}
+	p := &mcp.ProgressNotificationParams{}
+	if json.Unmarshal(req.Params, p) == nil {
+		c.progress(p)
+	}
+	return true
 }
 
 // keptOfLong is how much is kept of the start and the end of a line that is too long.

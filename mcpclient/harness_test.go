@@ -1,0 +1,220 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace"
+)
+
+// desk is a whole system with one server, named srv, in the real sandbox, and a person who answers.
+type desk struct {
+	set      *mcpclient.Set
+	opt      mcpclient.Options
+	engine   *engine.Engine
+	registry *registry.Registry
+	confined *confine.Confiner
+	dir      string
+	rules    []tongs.Rule
+	guard    *netguard.Guard
+
+	mu    sync.Mutex
+	asked []approval.Question
+	say   func(approval.Question) bool
+	sink  func(tongs.Update)
+}
+
+// link puts the test binary where the sandbox shows it.
+func link(tb testing.TB, dir string) string {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	path := filepath.Join(dir, "server")
+	if err := os.Link(self, path); err != nil {
+		data, err := os.ReadFile(self)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o700); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return path
+}
+
+func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
+	tb.Helper()
+	d := &desk{say: func(approval.Question) bool { return true }, guard: &netguard.Guard{}}
+	ws, err := workspace.Open(workspace.Options{Dir: tb.TempDir(), LockDir: filepath.Join(tb.TempDir(), "locks")})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d.dir = ws.Dir()
+	runner, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { runner.Close() })
+	spill, err := output.OpenSpill(tb.TempDir())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d.confined = confine.New(confine.Options{Runner: runner, Workspace: ws, Guard: d.guard, Private: func(string) bool { return true }})
+	d.opt = mcpclient.Options{
+		Servers: []mcpclient.Server{{
+			Name: "srv", Command: link(tb, d.dir), Env: map[string]string{"MCP_TEST_SERVER": "on"}, Tools: []string{"*"},
+		}},
+		Store: mcpclient.Directory(filepath.Join(tb.TempDir(), "mcp")), Root: d.dir, Backoff: time.Nanosecond,
+	}
+	if edit != nil {
+		edit(&d.opt)
+	}
+	d.opt.OnChange = d.swap
+	if d.set, err = mcpclient.New(d.opt); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(d.set.Close)
+	if d.registry, err = registry.New(); err != nil {
+		tb.Fatal(err)
+	}
+	d.swap()
+	person := approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.asked = append(d.asked, q)
+		return approval.Answer{Approved: d.say(q)}, nil
+	})
+	d.engine, err = engine.New(engine.Options{
+		Registry: d.registry, Workspace: ws, Commands: d.confined.Commands, Reviewed: d.set.Reviewed,
+		Output:   output.Bounds{Spill: spill},
+		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}},
+		Rules:    func() []tongs.Rule { return d.rules },
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return d
+}
+
+// swap makes the tools of the servers those of the registry.
+func (d *desk) swap() {
+	if d.registry == nil {
+		return
+	}
+	tools, err := d.set.Tools()
+	if err != nil {
+		panic(err)
+	}
+	set, err := registry.NewSet(tools...)
+	if err != nil {
+		panic(err)
+	}
+	d.registry.Swap(set)
+}
+
+// grant is what a person who starts a server by hand decided.
+type grant struct{ effects []tongs.Effect }
+
+func (g grant) Call() *tongs.Call       { return &tongs.Call{ID: "by-hand"} }
+func (g grant) Effects() []tongs.Effect { return g.effects }
+func (g grant) Extend(context.Context, string, ...tongs.Effect) error {
+	return tongs.Errorf(tongs.CodeDenied, "no")
+}
+func (g grant) Sent(string) {}
+
+func (d *desk) look(tb testing.TB) *mcpclient.Review {
+	tb.Helper()
+	effects, err := d.set.Effects("srv")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	v, err := d.set.Look(context.Background(), "srv", d.confined.Commands(grant{effects}), d.dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// review approves what the server says now.
+func (d *desk) review(tb testing.TB) {
+	tb.Helper()
+	if err := d.set.Approve(d.look(tb), "test"); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (d *desk) call(tool, text string) *tongs.Result {
+	args, _ := json.Marshal(map[string]string{"text": text})
+	if text == "" {
+		args = []byte("{}")
+	}
+	return d.engine.Call(context.Background(), &tongs.Call{Tool: "srv__" + tool, Args: args, Sink: d.sink})
+}
+
+func (d *desk) ok(tb testing.TB, tool, text string) *tongs.Result {
+	tb.Helper()
+	res := d.call(tool, text)
+	if res.Error != nil {
+		tb.Fatalf("%s: %s", tool, res.Content)
+	}
+	return res
+}
+
+// fails checks that a call fails with the code and says all of the words.
+func (d *desk) fails(tb testing.TB, tool, text string, code tongs.Code, words ...string) *tongs.Result {
+	tb.Helper()
+	res := d.call(tool, text)
+	if res.Error == nil || res.Error.Code != code {
+		tb.Fatalf("%s: %+v: %.300s, want %s", tool, res.Error, res.Content, code)
+	}
+	for _, w := range words {
+		if !strings.Contains(res.Content, w) {
+			tb.Errorf("%s: %.600q does not say %q", tool, res.Content, w)
+		}
+	}
+	return res
+}
+
+func (d *desk) questions() []approval.Question {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	q := d.asked
+	d.asked = nil
+	return q
+}
+
+func (d *desk) write(tb testing.TB, name, content string) {
+	tb.Helper()
+	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(content), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// restart ends the server, as a new program of ours would find it.
+func (d *desk) restart(tb testing.TB) {
+	tb.Helper()
+	d.set.Close()
+	var err error
+	if d.set, err = mcpclient.New(d.opt); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(d.set.Close)
+	d.swap()
+}
