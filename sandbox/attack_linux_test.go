@@ -467,13 +467,13 @@ var attacksOnResources = map[string]attackFunc{
 				return "", err
 			}
 			b, err := unix.SysvShmAttach(id, 0, 0)
-			if err != nil {
-				return "", err
+			// It is gone with this process: without a sandbox, what is not removed would stay until the machine stops.
+			if _, rmErr := unix.SysvShmCtl(id, unix.IPC_RMID, nil); err != nil || rmErr != nil {
+				return "", errors.Join(err, rmErr)
 			}
 			for j := 0; j < len(b); j += 4096 {
 				b[j] = 1
 			}
-			_ = unix.SysvShmDetach(b)
 		}
 		holdFor(number(a, 1))
 		return a[0] + " MiB in shared segments", nil

@@ -1,15 +1,13 @@
 package sandbox
 
-import (
-	"io/fs"
-	"syscall"
-	"time"
-)
+import "golang.org/x/sys/unix"
 
-// changedAt returns when a file or its entries last changed. Unlike the time of modification, nobody can set it back.
-func changedAt(info fs.FileInfo) time.Time {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return time.Unix(st.Ctim.Unix())
+// stampOf returns what a directory looks like now, zero where there is none. It goes by the time of change: unlike that
+// of modification, nobody can set it back.
+func stampOf(dir string) stamp {
+	var st unix.Stat_t
+	if unix.Lstat(dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return stamp{}
 	}
-	return time.Now()
+	return stamp{st.Dev, st.Ino, st.Ctim.Nano()}
 }

@@ -132,7 +132,7 @@ func TestASwappedTreeIsNotFollowed(t *testing.T) {
 		}
 		var out bytes.Buffer
 		cmd := &Cmd{Argv: []string{"/bin/cat", filepath.Join(ws, "key")}, Policy: pol, Stdout: &out}
-		res, err := resolvePolicy(&cmd.Policy)
+		res, err := resolvePolicy(&cmd.Policy, nil)
 		must(t, err)
 		must(t, os.Remove(ws))
 		must(t, os.Symlink(secret, ws))
@@ -156,7 +156,7 @@ func TestATreeThatIsAnotherOneIsTriedAgain(t *testing.T) {
 	pol := plainPolicy(dir)
 	pol.Readable = append(pol.Readable, "/etc/hosts")
 	cmd := &Cmd{Argv: []string{"/bin/true"}, Policy: pol}
-	res, err := resolvePolicy(&cmd.Policy)
+	res, err := resolvePolicy(&cmd.Policy, nil)
 	must(t, err)
 	k, err := r.keeperNow()
 	must(t, err)

@@ -5,11 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // maxScan is how many directory entries are looked at for protected and hidden names.
-const maxScan = 50_000
+const maxScan = 1_000_000
 
 // skipped are directories of other people's packages, which are many, deep, and full of names that nothing obeys there.
 var skipped = []string{"node_modules", "site-packages", "__pycache__", ".venv"}
@@ -20,37 +19,45 @@ var obeyed = []string{"hooks", "config", "config.worktree", "commondir"}
 // scanned is what was found of names in the writable trees.
 type scanned struct {
 	protected, hidden []string
-	// cut says that there was more than could be looked at.
-	cut   bool
-	roots []string
-	names *namePatterns
-	began time.Time
-	had   map[string]bool
+	// cut says that there was more than could be looked at, skipped names the directories that were passed over.
+	cut     bool
+	skipped []string
+
+	index    *nameIndex
+	roots    []string
+	names    *namePatterns
+	patterns string
+	had      map[string]bool
 }
 
 // scanNames looks for names in trees, at any depth, and passes over exempt paths.
-func scanNames(roots, protect, hide, exempt []string) scanned {
-	s := scanned{roots: roots, began: time.Now(), had: map[string]bool{}}
+func scanNames(index *nameIndex, roots, protect, hide, exempt []string) scanned {
+	s := scanned{index: index, roots: roots, had: map[string]bool{}}
 	if len(protect) == 0 && len(hide) == 0 {
 		return s
 	}
 	s.names = newPatterns(protect, hide)
-	left := maxScan
-	for _, root := range roots {
-		s.names.walk(root, &left, nil, func(p string, hide bool) {
-			s.had[p] = true
-			if slices.Contains(exempt, p) {
-				return
-			}
-			if hide {
-				s.hidden = append(s.hidden, p)
-			} else {
-				s.protected = append(s.protected, p)
-			}
-		})
-	}
-	s.cut = left <= 0
+	s.patterns = strings.Join(protect, "\x00") + "\x00\x00" + strings.Join(hide, "\x00")
+	s.skipped, s.cut = s.walk(func(p string, hide bool) {
+		s.had[p] = true
+		switch {
+		case slices.Contains(exempt, p):
+		case hide:
+			s.hidden = append(s.hidden, p)
+		default:
+			s.protected = append(s.protected, p)
+		}
+	})
 	return s
+}
+
+// walk calls found for every name in the trees.
+func (s *scanned) walk(found func(p string, hide bool)) (skips []string, cut bool) {
+	w := &nameWalk{names: s.names, git: s.names.protect.match(nil, ".git"), left: maxScan, settled: settled, skips: map[string]bool{}, found: found}
+	for _, root := range s.roots {
+		w.walk(s.index.tree(root, s.patterns), root)
+	}
+	return w.skippedNames(), w.left <= 0
 }
 
 // there returns the protected names that existed at the start, exempt ones too.
@@ -65,28 +72,20 @@ func (s *scanned) there() (paths []string) {
 }
 
 // appeared returns the protected names that are there now and were not at the start, and whether there was more than
-// could be looked at. Only directories that changed since are searched.
+// could be looked at.
 func (s *scanned) appeared() (paths []string, cut bool) {
 	if s.names == nil || s.names.protect.empty() {
 		return nil, false
 	}
-	since := s.began.Add(-time.Second)
-	changed := func(dir string) bool {
-		info, err := os.Lstat(dir)
-		return err != nil || !changedAt(info).Before(since)
-	}
-	left := maxScan
-	for _, root := range s.roots {
-		s.names.walk(root, &left, changed, func(p string, hide bool) {
-			if hide || s.had[p] {
-				return
-			}
-			if _, err := os.Lstat(p); err == nil {
-				paths = append(paths, p)
-			}
-		})
-	}
-	return paths, left <= 0
+	_, cut = s.walk(func(p string, hide bool) {
+		if hide || s.had[p] {
+			return
+		}
+		if _, err := os.Lstat(p); err == nil {
+			paths = append(paths, p)
+		}
+	})
+	return paths, cut
 }
 
 // namePatterns are the names to look for.
@@ -123,48 +122,6 @@ func (s *patternSet) empty() bool { return len(s.exact) == 0 && len(s.globs) == 
 // match reports whether a name, below the names above it, matches one of the patterns.
 func (s *patternSet) match(above []string, name string) bool {
 	return matchAny(s.exact[name], above, name) || matchAny(s.globs, above, name)
-}
-
-// walk calls found for every match below root, and does not go into one. Directories for which look is false are entered
-// for their subdirectories only. left counts down the entries that may be read.
-func (n *namePatterns) walk(root string, left *int, look func(dir string) bool, found func(p string, hide bool)) {
-	git := n.protect.match(nil, ".git")
-	var visit func(dir string, above []string)
-	visit = func(dir string, above []string) {
-		matching := look == nil || look(dir)
-		entries := readDir(dir)
-		if git && isRepository(entries) {
-			repositoryParts(dir, found)
-		}
-		for _, e := range entries {
-			if *left--; *left <= 0 {
-				return
-			}
-			name := strings.ToLower(e.Name())
-			switch {
-			case git && e.IsDir() && name == ".git":
-				repositories(filepath.Join(dir, e.Name()), 4, found)
-			case matching && n.hide.match(above, name):
-				found(filepath.Join(dir, e.Name()), true)
-			case matching && n.protect.match(above, name):
-				found(filepath.Join(dir, e.Name()), false)
-			case e.IsDir() && !slices.Contains(skipped, e.Name()):
-				visit(filepath.Join(dir, e.Name()), append(slices.Clip(above), name))
-			}
-		}
-	}
-	visit(root, nil)
-}
-
-// readDir returns the entries of a directory in no order, none where it cannot be read.
-func readDir(dir string) []os.DirEntry {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	entries, _ := f.ReadDir(-1)
-	return entries
 }
 
 // isRepository reports whether git takes a directory with these entries for a repository, whatever its name is: one that

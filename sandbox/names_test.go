@@ -37,7 +37,7 @@ func relative(dir string, paths []string) (out []string) {
 func TestFindingNames(t *testing.T) {
 	dir := tree4(t, ".git/hooks/x", ".git/config", ".git/modules/m/HEAD", ".git/modules/m/objects/x", ".git/modules/m/refs/x", "sub/.git", "a/.github/workflows/ci.yml",
 		"a/.github/README", "b/.ENV", "b/prod.env", "b/env", "node_modules/p/.envrc", "c/.envrc", "d/HEAD", "d/refs/x", "d/objects/x", "e/x.worker/y")
-	s := scanNames([]string{dir}, []string{".git", ".github/workflows", ".envrc", "*.worker"}, []string{".env", "*.env"}, []string{filepath.Join(dir, "e/x.worker")})
+	s := scanNames(nil, []string{dir}, []string{".git", ".github/workflows", ".envrc", "*.worker"}, []string{".env", "*.env"}, []string{filepath.Join(dir, "e/x.worker")})
 	want := []string{
 		".git/commondir", ".git/config", ".git/config.worktree", ".git/hooks", ".git/modules/m/commondir", ".git/modules/m/config", ".git/modules/m/config.worktree",
 		".git/modules/m/hooks", "a/.github/workflows", "c/.envrc", "d/commondir", "d/config", "d/config.worktree", "d/hooks", "sub/.git",
@@ -180,29 +180,6 @@ func TestSeatbeltProfiles(t *testing.T) {
 	}
 	if strings.Contains(seatbeltProfile(res, "/t", NetworkNone, ""), "network") {
 		t.Error("a profile without a network speaks of it")
-	}
-}
-
-func BenchmarkScanNames(b *testing.B) {
-	dir := b.TempDir()
-	for i := range 200 {
-		d := filepath.Join(dir, "d"+strings.Repeat("x", i%20), string(rune('a'+i%26)), "sub")
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			b.Fatal(err)
-		}
-		for j := range 50 {
-			if err := os.WriteFile(filepath.Join(d, strings.Repeat("f", 1+j)), nil, 0o644); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	var protect []string
-	for i := range 100 {
-		protect = append(protect, ".name"+strings.Repeat("y", i))
-	}
-	for b.Loop() {
-		s := scanNames([]string{dir}, append(protect, ".git", "*.worker"), []string{".env", "*.pem", "*.key"}, nil)
-		_, _ = s.appeared()
 	}
 }
 

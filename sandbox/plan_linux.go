@@ -62,6 +62,9 @@ func newPlan(tier string, cmd *Cmd, res *resolved) *plan {
 	if res.scan.cut {
 		p.lacks(PropertyProtect, "protected names: the writable trees have more than "+strconv.Itoa(maxScan)+" entries, and the rest was not looked at")
 	}
+	if len(res.scan.skipped) > 0 {
+		p.missing = append(p.missing, "names inside "+strings.Join(res.scan.skipped, ", ")+": they are not looked for there")
+	}
 	return p
 }
 

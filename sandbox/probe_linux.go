@@ -67,7 +67,7 @@ func (r *Runner) tryTier(ctx context.Context, tier string, p *Probe) TierStatus 
 
 // probe runs a sandbox that checks itself. It also returns what a control group holds.
 func (r *Runner) probe(ctx context.Context, tier string, cmd *Cmd) (*Result, []string, error) {
-	res, err := resolvePolicy(&cmd.Policy)
+	res, err := resolvePolicy(&cmd.Policy, &r.index)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -64,7 +64,7 @@ func (r *Runner) start(ctx context.Context, tier string, cmd *Cmd) (*Process, er
 	if cmd.PTY != nil {
 		return nil, tongs.Errorf(tongs.CodeSandboxUnavailable, "terminals are not supported in the sandbox of macOS; run the command without one")
 	}
-	res, err := resolvePolicy(&cmd.Policy)
+	res, err := resolvePolicy(&cmd.Policy, &r.index)
 	if err != nil {
 		return nil, err
 	}

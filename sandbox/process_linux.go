@@ -59,7 +59,7 @@ func (r *Runner) start(ctx context.Context, tier string, cmd *Cmd) (*Process, er
 var errStale = errors.New("the tree changed while the sandbox was set up")
 
 func (r *Runner) startOnce(ctx context.Context, tier string, cmd *Cmd, fresh bool) (*Process, error) {
-	res, err := resolvePolicy(&cmd.Policy)
+	res, err := resolvePolicy(&cmd.Policy, &r.index)
 	if err != nil {
 		return nil, err
 	}

@@ -86,8 +86,8 @@ type resolved struct {
 // never are the directories that no policy may make writable, because the sandbox needs its own.
 var never = []string{"/", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/run", "/var"}
 
-// resolvePolicy resolves the paths of a policy, and looks for the names in it.
-func resolvePolicy(pol *Policy) (*resolved, error) {
+// resolvePolicy resolves the paths of a policy, and looks for the names in it. The index may be nil.
+func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 	r := &resolved{}
 	for _, list := range []struct {
 		paths    []string
@@ -112,16 +112,19 @@ func resolvePolicy(pol *Policy) (*resolved, error) {
 	if real != "/" && !inside("/tmp", real) && r.treeOf(real) == nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidPath, "the working directory %q is in none of the policy's trees", dir)
 	}
-	r.scan = scanNames(r.named(pol.ReadOnly, pol.Caches), pol.ProtectedNames, pol.HiddenNames, realPaths(pol.Exempt))
+	r.scan = scanNames(index, r.named(pol.ReadOnly, pol.Caches), pol.ProtectedNames, pol.HiddenNames, realPaths(pol.Exempt))
 	for _, p := range append(slices.Clone(pol.Hidden), r.scan.hidden...) {
 		if real, _, err := resolve(p); err == nil && r.treeOf(real) != nil {
 			r.hidden = append(r.hidden, real)
 		}
 	}
-	for _, p := range append(slices.Clone(pol.Protected), r.scan.protected...) {
+	for _, p := range pol.Protected {
 		if err := r.addProtected(p); err != nil {
 			return nil, err
 		}
+	}
+	for _, p := range r.scan.protected {
+		r.sortProtected(p) // found without following a link
 	}
 	r.hidden, r.protected, r.absent = unique(r.hidden), unique(r.protected), unique(r.absent)
 	if pol.Found != nil {
@@ -234,9 +237,14 @@ func (r *resolved) addProtected(p string) error {
 		}
 		return nil
 	}
-	p = filepath.Join(parent, filepath.Base(p))
+	r.sortProtected(filepath.Join(parent, filepath.Base(p)))
+	return nil
+}
+
+// sortProtected is addProtected for a path whose parent holds no links.
+func (r *resolved) sortProtected(p string) {
 	if t := r.treeOf(p); t == nil || !t.writable {
-		return nil
+		return
 	}
 	info, err := os.Lstat(p)
 	switch {
@@ -248,7 +256,6 @@ func (r *resolved) addProtected(p string) error {
 	default:
 		r.protected = append(r.protected, p)
 	}
-	return nil
 }
 
 // planted returns the protected paths that are there now and were not, or are something else, and whether the trees were

@@ -38,6 +38,7 @@ type Runner struct {
 	opt     Options
 	mu      sync.Mutex
 	machine machine
+	index   nameIndex
 	probing sync.Mutex
 	probed  *Probe
 }

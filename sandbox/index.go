@@ -1,0 +1,170 @@
+package sandbox
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// nameIndex remembers, for the trees that programs were run in, where names were found and what every directory looked
+// like then. A directory that did not change since holds what it held, so that finding the names again takes a look at
+// each directory and not at what is in it. It is safe for concurrent use; a nil one remembers nothing.
+type nameIndex struct {
+	mu    sync.Mutex
+	trees map[string]*nameTree
+}
+
+// nameTree is what is known below a root, for one set of patterns.
+type nameTree struct {
+	mu  sync.Mutex
+	top nameDir
+}
+
+// nameDir is a directory as it was when it was read.
+type nameDir struct {
+	name    string
+	stamp   stamp
+	entries int
+	// found are the names in it that match; gits are the repositories in it; repo says that it looks like one itself.
+	found []nameFound
+	gits  []string
+	repo  bool
+	subs  []*nameDir
+	// skips are the directories in it that are not looked into.
+	skips []string
+}
+
+type nameFound struct {
+	name string
+	hide bool
+}
+
+// stamp tells whether a directory is still the same. The zero one never is.
+type stamp struct {
+	device, inode uint64
+	changed       int64 // in nanoseconds
+}
+
+// settled is how long ago a directory must have changed for its stamp to be trusted: clocks of file systems are coarse,
+// and another change in the same moment would not show.
+const settled = 2 * time.Second
+
+// maxTrees is for how many trees an index keeps what it knows.
+const maxTrees = 8
+
+// tree returns what is known of a root, for patterns.
+func (x *nameIndex) tree(root, patterns string) *nameTree {
+	if x == nil {
+		return &nameTree{}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	key := root + "\x00" + patterns
+	t := x.trees[key]
+	if t == nil {
+		if x.trees == nil || len(x.trees) >= maxTrees {
+			x.trees = map[string]*nameTree{}
+		}
+		t = &nameTree{}
+		x.trees[key] = t
+	}
+	return t
+}
+
+// nameWalk is one pass over a tree.
+type nameWalk struct {
+	names *namePatterns
+	git   bool
+	left  int // entries that may still be looked at
+	// settled is how long ago a directory must have changed for its stamp to be trusted.
+	settled time.Duration
+	skips   map[string]bool
+	found   func(p string, hide bool)
+}
+
+// walk calls found for every match below root, and does not go into one.
+func (w *nameWalk) walk(t *nameTree, root string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w.visit(&t.top, root, nil)
+}
+
+func (w *nameWalk) visit(d *nameDir, path string, above []string) {
+	if now := stampOf(path); now == (stamp{}) || d.stamp != now {
+		w.read(d, path, above)
+		if d.stamp = now; time.Since(time.Unix(0, now.changed)) < w.settled {
+			d.stamp = stamp{}
+		}
+	}
+	if w.left -= d.entries; w.left <= 0 {
+		return
+	}
+	if d.repo {
+		repositoryParts(path, w.found)
+	}
+	for _, name := range d.gits {
+		repositories(filepath.Join(path, name), 4, w.found)
+	}
+	for _, f := range d.found {
+		w.found(filepath.Join(path, f.name), f.hide)
+	}
+	for _, name := range d.skips {
+		w.skips[name] = true
+	}
+	for _, sub := range d.subs {
+		if w.left <= 0 {
+			return // what was not read has no stamp, and will be
+		}
+		w.visit(sub, path+string(filepath.Separator)+sub.name, append(slices.Clip(above), sub.name))
+	}
+}
+
+// read fills d from the directory. Of subdirectories that it had before, it keeps what is known.
+func (w *nameWalk) read(d *nameDir, path string, above []string) {
+	known := make(map[string]*nameDir, len(d.subs))
+	for _, sub := range d.subs {
+		known[sub.name] = sub
+	}
+	for i, name := range above {
+		above[i] = strings.ToLower(name)
+	}
+	entries := readDir(path)
+	*d = nameDir{name: d.name, entries: len(entries) + 1, repo: w.git && isRepository(entries)}
+	for _, e := range entries {
+		name := strings.ToLower(e.Name())
+		switch {
+		case w.git && e.IsDir() && name == ".git":
+			d.gits = append(d.gits, e.Name())
+		case w.names.hide.match(above, name):
+			d.found = append(d.found, nameFound{e.Name(), true})
+		case w.names.protect.match(above, name):
+			d.found = append(d.found, nameFound{e.Name(), false})
+		case e.IsDir() && slices.Contains(skipped, e.Name()):
+			d.skips = append(d.skips, e.Name())
+		case e.IsDir():
+			sub := known[e.Name()]
+			if sub == nil {
+				sub = &nameDir{name: e.Name()}
+			}
+			d.subs = append(d.subs, sub)
+		}
+	}
+}
+
+// skippedNames returns the names of the directories that were not looked into.
+func (w *nameWalk) skippedNames() []string { return slices.Sorted(maps.Keys(w.skips)) }
+
+// readDir returns the entries of a directory in no order, none where it cannot be read.
+func readDir(dir string) []os.DirEntry {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(-1)
+	return entries
+}
