@@ -42,6 +42,7 @@ type runOut struct {
 	// Held are the protected names that were taken away, Approved those that a person approved, each with where it is.
 	Held     []string `json:"held"`
 	Approved []string `json:"approved"`
+	Outside  []string `json:"outside"`
 }
 
 // bench is an engine with one tool that runs a script, in the real sandbox.
@@ -95,6 +96,7 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 				return runOut{}, err
 			}
 			res := runOut{Out: out.String(), Code: exit.Code}
+			res.Outside, _ = exit.Report["outside"].([]string)
 			held, _ := exit.Report["held"].([]confine.Held)
 			for _, h := range held {
 				res.Held = append(res.Held, h.Path+" "+h.Host)

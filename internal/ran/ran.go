@@ -24,6 +24,7 @@ type report struct {
 	Held        []held   `json:"held"`
 	Approved    []held   `json:"approvedNames"`
 	DeniedHosts []string `json:"deniedHosts"`
+	Outside     []string `json:"outside"`
 	Leftover    int      `json:"leftover"`
 	Usage       *struct {
 		User   time.Duration `json:"user"`
@@ -52,6 +53,7 @@ func Read(exit *tongs.Exit) (notes []string, usage *Usage) {
 	if len(r.DeniedHosts) > 0 {
 		notes = append(notes, "not reachable from the sandbox: "+strings.Join(r.DeniedHosts, ", "))
 	}
+	notes = append(notes, r.Outside...)
 	if len(r.Planted) > 0 {
 		notes = append(notes, "protected names appeared and should be looked at by a person before anything obeys them: "+
 			strings.Join(r.Planted, ", "))
