@@ -200,7 +200,7 @@ func changes(s *mcp.Server, plain object) {
 		})
 	s.AddTool(&mcp.Tool{Name: "test_trigger_prompt_change", Description: "Changes the prompts.", InputSchema: plain},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			s.AddPrompt(&mcp.Prompt{Name: "transient_prompt"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			s.AddPrompt(&mcp.Prompt{Name: "transient_prompt", Description: "Is new."}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 				return &mcp.GetPromptResult{}, nil
 			})
 			return say("changed"), nil
