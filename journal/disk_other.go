@@ -1,0 +1,30 @@
+//go:build !unix
+
+package journal
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const nonblock = 0
+
+func device(fs.FileInfo) string { return "" }
+
+func identity(fs.FileInfo) string { return "" }
+
+func ownerOf(fs.FileInfo) string { return "" }
+
+func renameAt(a *os.Root, name string, b *os.Root, newName string, exchange bool) error {
+	if exchange {
+		return errors.ErrUnsupported
+	}
+	if _, err := b.Lstat(newName); err == nil {
+		return fs.ErrExist
+	}
+	return os.Rename(filepath.Join(a.Name(), name), filepath.Join(b.Name(), newName))
+}
+
+func noExchange(err error) bool { return errors.Is(err, errors.ErrUnsupported) }

@@ -1,0 +1,69 @@
+//go:build unix
+
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// nonblock keeps opening a FIFO from waiting for its other end.
+const nonblock = unix.O_NONBLOCK
+
+// device identifies the file system that something is on.
+func device(fi fs.FileInfo) string {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return strconv.FormatUint(uint64(st.Dev), 36)
+	}
+	return ""
+}
+
+// identity identifies a file as long as it exists; empty where the system cannot.
+func identity(fi fs.FileInfo) string {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return device(fi) + "." + strconv.FormatUint(uint64(st.Ino), 36)
+	}
+	return ""
+}
+
+// ownerOf returns "UID:GID" where that is not this process's.
+func ownerOf(fi fs.FileInfo) string {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", st.Uid, st.Gid)
+}
+
+func renameAt(a *os.Root, name string, b *os.Root, newName string, exchange bool) error {
+	from, err := a.Open(".")
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := b.Open(".")
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	err = renameFd(int(from.Fd()), name, int(to.Fd()), newName, exchange)
+	if exchange || !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.ENOTSUP) {
+		return err
+	}
+	// A file system without the exclusive form.
+	if _, err := b.Lstat(newName); err == nil {
+		return unix.EEXIST
+	}
+	return unix.Renameat(int(from.Fd()), name, int(to.Fd()), newName)
+}
+
+// noExchange reports whether the system or the file system cannot exchange two names.
+func noExchange(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP)
+}

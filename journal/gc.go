@@ -1,0 +1,174 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Report says what a collection removed and what is left.
+type Report struct {
+	Entries int   `json:"entries"`
+	Bytes   int64 `json:"bytes"`
+	// Left is how much the journal holds now.
+	Left int64 `json:"left"`
+}
+
+// GC removes the entries that are older than MaxAge and, oldest first, as many as it takes to come below MaxBytes; then
+// every content that no entry needs. It waits until nobody makes an entry.
+func (j *Journal) GC(ctx context.Context) (Report, error) {
+	var rep Report
+	if err := j.Recover(); err != nil {
+		return rep, err
+	}
+	release, err := j.lock(ctx, (*flock.Flock).TryLock)
+	if err != nil {
+		return rep, err
+	}
+	defer release()
+	names, err := j.names()
+	if err != nil {
+		return rep, err
+	}
+	c := &collection{j: j, uses: map[string]int{}, rep: &rep}
+	if err := c.count(ctx, names); err != nil {
+		return rep, err
+	}
+	if err := c.sweep(); err != nil { // what nobody needed before
+		return rep, err
+	}
+	limit := time.Now().Add(-j.opt.MaxAge)
+	for _, name := range names {
+		r, err := openEntry(j.file("done", name))
+		if err != nil {
+			return rep, err
+		}
+		old := r.head.Time.Before(limit)
+		r.close()
+		if !old && c.rep.Left <= j.opt.MaxBytes {
+			break
+		}
+		if err := c.drop(name); err != nil {
+			return rep, err
+		}
+	}
+	return rep, c.tidy()
+}
+
+type collection struct {
+	j    *Journal
+	uses map[string]int
+	rep  *Report
+}
+
+// hashes calls f with each content that an entry needs.
+func (c *collection) hashes(name string, f func(hash string)) error {
+	for change, err := range c.j.Changes(name) {
+		if err != nil {
+			return err
+		}
+		if change.Before.Hash != "" {
+			f(change.Before.Hash)
+		}
+	}
+	return nil
+}
+
+func (c *collection) count(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := c.hashes(name, func(hash string) { c.uses[hash]++ }); err != nil {
+			return err
+		}
+		if fi, err := os.Lstat(c.j.file("done", name)); err == nil {
+			c.rep.Left += fi.Size()
+		}
+	}
+	return nil
+}
+
+// sweep removes the contents that no entry needs, and counts the others.
+func (c *collection) sweep() error {
+	return filepath.WalkDir(c.j.file("blobs"), func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		fi, err := e.Info()
+		if err != nil {
+			return err
+		}
+		hash, _, _ := strings.Cut(e.Name(), ".")
+		if c.uses[hash] > 0 {
+			c.rep.Left += fi.Size()
+			return nil
+		}
+		c.rep.Bytes += fi.Size()
+		return os.Remove(name)
+	})
+}
+
+// drop removes an entry and what only it needs.
+func (c *collection) drop(name string) error {
+	var free []string
+	err := c.hashes(name, func(hash string) {
+		if c.uses[hash]--; c.uses[hash] == 0 {
+			free = append(free, hash)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	files := []string{c.j.file("done", name)} // the entry first: a content without one is harmless
+	for _, hash := range free {
+		files = append(files, c.j.blobs.name(hash, ".z"), c.j.blobs.name(hash, ".r"))
+	}
+	for _, file := range files {
+		fi, err := os.Lstat(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.Remove(file)
+		}
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		c.rep.Left -= fi.Size()
+		c.rep.Bytes += fi.Size()
+	}
+	c.rep.Entries++
+	return nil
+}
+
+// tidy removes what dead processes left: nobody is writing now.
+func (c *collection) tidy() error {
+	list, err := os.ReadDir(c.j.file("tmp"))
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	for _, e := range list {
+		_ = os.Remove(c.j.file("tmp", e.Name()))
+	}
+	owners, err := os.ReadDir(c.j.file("owners"))
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	for _, e := range owners {
+		if e.Name() == c.j.owner {
+			continue
+		}
+		if err := c.j.recoverOwner(e.Name(), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

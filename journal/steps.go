@@ -1,0 +1,263 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// step is one rename or change of mode. Each can be told to have been done or not by what is there, and be taken back.
+type step struct {
+	Op   string     `json:"op"`
+	Path tongs.Path `json:"path"`
+	// Slot is the place in the stage; ID identifies what comes from there, empty where the system cannot tell.
+	Slot tongs.Path `json:"slot,omitzero"`
+	ID   string     `json:"id,omitempty"`
+	// Old and New are modes.
+	Old fs.FileMode `json:"old,omitempty"`
+	New fs.FileMode `json:"new,omitempty"`
+
+	// print is the fingerprint of what must be taken away.
+	print string
+}
+
+const (
+	opOut  = "out"  // from the path to the slot
+	opIn   = "in"   // from the slot to the path
+	opSwap = "swap" // both at once
+	opMode = "mode" // of a directory
+)
+
+// asideSuffix is added to a slot for what is taken away where a file system cannot exchange two names.
+const asideSuffix = "-old"
+
+func (s *step) aside() tongs.Path {
+	return tongs.Path{Root: s.Slot.Root, Rel: s.Slot.Rel + asideSuffix}
+}
+
+// steps lists what a transaction does: what goes, the innermost first; what comes, the outermost first; modes.
+func (pl *planner) steps() (list []step) {
+	ids := map[tongs.Path]string{}
+	for _, o := range pl.outs {
+		if sealed(o.fi) {
+			old := o.fi.Mode() & modeBits
+			list = append(list, step{Op: opMode, Path: o.path, Old: old, New: old | 0o200})
+		}
+		list = append(list, step{Op: opOut, Path: o.path, Slot: o.slot, print: o.print})
+		ids[o.slot] = identity(o.fi)
+	}
+	for _, i := range pl.ins {
+		op := opIn
+		if i.swap != nil {
+			op = opSwap
+		}
+		list = append(list, step{Op: op, Path: i.path, Slot: i.slot, ID: ids[i.slot], print: i.print})
+	}
+	slices.SortStableFunc(pl.modes, func(a, b modeChange) int { return depth(b.path) - depth(a.path) })
+	for _, m := range pl.modes {
+		list = append(list, step{Op: opMode, Path: m.path, Old: m.old, New: m.new})
+	}
+	return list
+}
+
+// apply takes the steps and marks the transaction as done. After an error they are taken back.
+func (t *Txn) apply(ctx context.Context) error {
+	n, err := t.take(ctx)
+	if err == nil {
+		err = t.syncPlaces()
+	}
+	if err == nil {
+		if err = t.j.point("mark"); err == nil {
+			err = os.Rename(t.file(""), t.j.file("done", t.head.ID))
+		}
+	}
+	if err == nil {
+		t.j.syncDir(t.j.file("done"))
+		return nil
+	}
+	if stuck := revert(t.disk, t.steps[:n]); stuck != nil {
+		// Somebody changed it at this very moment. What was taken away is in the journal, so that nothing is lost.
+		_ = os.Rename(t.file(""), t.j.file("done", t.head.ID))
+		return fmt.Errorf("%w; and not all could be taken back: %w; 'tongs changes show %s' tells what was done", err, stuck, t.head.ID)
+	}
+	return err
+}
+
+// take takes the steps and returns how many may have been taken.
+func (t *Txn) take(ctx context.Context) (int, error) {
+	for i := range t.steps {
+		if err := ctx.Err(); err != nil {
+			return i, err
+		}
+		if err := t.j.point("step " + t.steps[i].Op); err != nil {
+			return i, err
+		}
+		if err := t.takeOne(ctx, &t.steps[i]); err != nil {
+			if _, ok := errors.AsType[*ConflictError](err); ok {
+				return i + 1, err
+			}
+			return i + 1, fmt.Errorf("%s: %w", t.steps[i].Path, err)
+		}
+	}
+	return len(t.steps), nil
+}
+
+func (t *Txn) takeOne(ctx context.Context, s *step) error {
+	switch s.Op {
+	case opOut:
+		if err := t.disk.rename(s.Path, s.Slot, false); err != nil {
+			return err
+		}
+		return t.verify(ctx, s, s.Slot)
+	case opIn:
+		err := t.disk.rename(s.Slot, s.Path, false)
+		if errors.Is(err, fs.ErrExist) {
+			return &ConflictError{[]Conflict{{s.Path, "it exists now"}}}
+		}
+		return err
+	case opSwap:
+		err := t.disk.rename(s.Slot, s.Path, true)
+		if !noExchange(err) {
+			if err != nil {
+				return err
+			}
+			return t.verify(ctx, s, s.Slot)
+		}
+		if err := t.disk.rename(s.Path, s.aside(), false); err != nil {
+			return err
+		}
+		if err := t.verify(ctx, s, s.aside()); err != nil {
+			return err
+		}
+		if err := t.j.point("swap in"); err != nil {
+			return err
+		}
+		return t.disk.rename(s.Slot, s.Path, false)
+	default:
+		return t.disk.chmod(s.Path, s.New)
+	}
+}
+
+// verify compares what was taken away with what was kept.
+func (t *Txn) verify(ctx context.Context, s *step, slot tongs.Path) error {
+	if s.print == "" {
+		return nil
+	}
+	now, err := t.disk.fingerprint(ctx, slot, nil)
+	if err != nil {
+		return err
+	}
+	if now != s.print {
+		return &ConflictError{[]Conflict{{s.Path, "it changed just now"}}}
+	}
+	return nil
+}
+
+// syncPlaces makes the renames durable.
+func (t *Txn) syncPlaces() error {
+	if t.j.opt.NoSync {
+		return nil
+	}
+	if len(t.steps) > fewFiles {
+		return t.syncStages(len(t.steps))
+	}
+	synced := map[tongs.Path]bool{}
+	for _, s := range t.steps {
+		dir := s.Path.Dir()
+		if synced[dir] {
+			continue
+		}
+		synced[dir] = true
+		at, err := t.disk.dir(dir)
+		if missing(err) {
+			continue // it went later
+		}
+		if err != nil {
+			return err
+		}
+		if f, err := at.Open("."); err == nil {
+			_ = f.Sync()
+			_ = f.Close()
+		}
+	}
+	return nil
+}
+
+// revert takes steps back, the last first. A step that was not taken is left alone. What it cannot take back without
+// harm to what somebody else did since stays, and is the error.
+func revert(d *disk, steps []step) (stuck error) {
+	for i := len(steps) - 1; i >= 0; i-- {
+		s := &steps[i]
+		d.forget()
+		if err := revertOne(d, s); err != nil {
+			stuck = errors.Join(stuck, fmt.Errorf("%s: %w", s.Path, err))
+		}
+	}
+	return stuck
+}
+
+func revertOne(d *disk, s *step) error {
+	if s.Op == opMode {
+		fi, err := d.lstat(s.Path)
+		if err != nil || fi == nil || fi.Mode()&modeBits != s.New {
+			return err
+		}
+		return d.chmod(s.Path, s.Old)
+	}
+	slot, err := d.lstat(s.Slot)
+	if err != nil {
+		return err
+	}
+	now, err := d.lstat(s.Path)
+	if err != nil {
+		return err
+	}
+	ours := now != nil && (s.ID == "" || identity(now) == s.ID)
+	switch s.Op {
+	case opOut:
+		return revertOut(d, s.Slot, s.Path, slot, now)
+	case opIn:
+		if slot != nil || !ours {
+			return nil // not taken, or taken away again by somebody
+		}
+		return d.rename(s.Path, s.Slot, false)
+	}
+	aside, err := d.lstat(s.aside())
+	if err != nil {
+		return err
+	}
+	if aside != nil {
+		if slot == nil && ours {
+			if err := d.rename(s.Path, s.Slot, false); err != nil {
+				return err
+			}
+			now = nil
+		}
+		return revertOut(d, s.aside(), s.Path, aside, now)
+	}
+	switch {
+	case slot == nil || s.ID == "" || identity(slot) == s.ID:
+		return nil // not taken
+	case ours:
+		return d.rename(s.Slot, s.Path, true)
+	default:
+		return revertOut(d, s.Slot, s.Path, slot, now)
+	}
+}
+
+// revertOut brings back what was taken away, where its place is free.
+func revertOut(d *disk, slot, p tongs.Path, had, now fs.FileInfo) error {
+	switch {
+	case had == nil:
+		return nil
+	case now != nil:
+		return errors.New("something else is there now")
+	default:
+		return d.rename(slot, p, false)
+	}
+}
