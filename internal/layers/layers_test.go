@@ -27,11 +27,15 @@ var floors = []struct {
 	{
 		"1a mechanisms", "each is of use alone and knows the vocabulary only",
 		[]string{
-			"internal/id", "internal/nearest", "internal/ran", "internal/secrets", "internal/text",
+			"internal/id", "internal/jsonc", "internal/nearest", "internal/ran", "internal/secrets", "internal/text",
 			"schema", "workspace", "store", "netguard", "command",
 			"sandbox", "sandbox/internal/launch", "sandbox/cmd/tongs-launch",
 			"search/ignore", "search/literal", "search/regex", "search/walk", "search/globs", "search/grep", "search/index", "search/live", "search/symbols", "search/rank",
 		},
+	},
+	{
+		"1a' records of change", "keeps what the workspace changes, so that it can be taken back",
+		[]string{"journal"},
 	},
 	{
 		"1b stages", "pure, or over an interface; they do not know each other, so that one can be read alone",
