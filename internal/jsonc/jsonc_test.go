@@ -1,0 +1,105 @@
+package jsonc_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/tongs-ai/tongs/internal/jsonc"
+)
+
+var entry = map[string]any{"command": "tongs", "args": []string{"mcp"}}
+
+func TestSetAndRemove(t *testing.T) {
+	for name, tt := range map[string]struct{ before, want string }{
+		"empty file":   {"", "{\n  \"s\": {\n    \"tongs\": 1\n  }\n}\n"},
+		"empty object": {"{}\n", "{\n  \"s\": {\n    \"tongs\": 1\n  }\n}\n"},
+		"other keys":   {"{\n    \"a\": [1, 2]\n}\n", "{\n    \"a\": [1, 2],\n    \"s\": {\n        \"tongs\": 1\n    }\n}\n"},
+		"others":       {"{\n\t\"s\": {\n\t\t\"x\": {}\n\t}\n}", "{\n\t\"s\": {\n\t\t\"x\": {},\n\t\t\"tongs\": 1\n\t}\n}"},
+		"comments": {
+			"// mine\n{\n  \"s\": {\n    // the first\n    \"x\": {} // done, really\n    /* , } */\n  }\n}\n",
+			"// mine\n{\n  \"s\": {\n    // the first\n    \"x\": {}, // done, really\n    \"tongs\": 1\n    /* , } */\n  }\n}\n",
+		},
+		"comma at the end": {"{\n  \"s\": {\n    \"x\": {},\n  },\n}\n", "{\n  \"s\": {\n    \"x\": {},\n    \"tongs\": 1,\n  },\n}\n"},
+		"one line":         {`{"s": {"x": "}"}}`, `{"s": {"x": "}", "tongs": 1}}`},
+		"crlf":             {"{\r\n  \"a\": 1\r\n}\r\n", "{\r\n  \"a\": 1,\r\n  \"s\": {\r\n    \"tongs\": 1\r\n  }\r\n}\r\n"},
+	} {
+		got, err := jsonc.Set([]byte(tt.before), []string{"s", "tongs"}, 1)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, tt.want)
+			continue
+		}
+		back, found, err := jsonc.Remove(got, []string{"s", "tongs"})
+		if err != nil || !found {
+			t.Errorf("%s: %v %v", name, found, err)
+		}
+		if strings.Contains(tt.before, `"s"`) && string(back) != tt.before {
+			t.Errorf("%s: removed\n%s\nwant\n%s", name, back, tt.before)
+		}
+	}
+	again, err := jsonc.Set([]byte("{\n  \"s\": {\n    \"tongs\": {\"old\": true}, // kept\n    \"y\": 2\n  }\n}\n"), []string{"s", "tongs"}, 3)
+	if want := "{\n  \"s\": {\n    \"tongs\": 3, // kept\n    \"y\": 2\n  }\n}\n"; err != nil || string(again) != want {
+		t.Errorf("%v\n%s", err, again)
+	}
+	first, _, _ := jsonc.Remove(again, []string{"s", "tongs"})
+	if want := "{\n  \"s\": { // kept\n    \"y\": 2\n  }\n}\n"; string(first) != want {
+		t.Errorf("%q", first)
+	}
+	for _, bad := range []string{"[]", `{"s": 1}`, `{"s": `, "null", `{"s" 1}`} {
+		if got, err := jsonc.Set([]byte(bad), []string{"s", "tongs"}, 1); err == nil {
+			t.Errorf("%s became %s", bad, got)
+		}
+	}
+	if same, found, err := jsonc.Remove([]byte(`{"a": 1}`), []string{"s", "tongs"}); found || err != nil || string(same) != `{"a": 1}` {
+		t.Errorf("%s %v %v", same, found, err)
+	}
+}
+
+// Whatever the text is: an edit is valid again, has the value, and nothing else changed.
+func FuzzSet(f *testing.F) {
+	for _, s := range []string{"{}", `{"s":{"x":1,},}`, "{ // c\n\"s\": {/*,*/}\n}", `{"a":[1,{"s":"}"}],"s":{"tongs":[]}}`, "{\"s\":{\"x\":1 //,\n}}", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var before map[string]any
+		if strings.TrimSpace(s) != "" && jsonc.Unmarshal([]byte(s), &before) != nil {
+			return
+		}
+		got, err := jsonc.Set([]byte(s), []string{"s", "tongs"}, entry)
+		if err != nil {
+			return
+		}
+		var after map[string]any
+		if err := jsonc.Unmarshal(got, &after); err != nil {
+			t.Fatalf("%q became %q: %v", s, got, err)
+		}
+		servers, _ := after["s"].(map[string]any)
+		want, _ := json.Marshal(entry)
+		if has, _ := json.Marshal(servers["tongs"]); string(has) != string(want) {
+			t.Fatalf("%q became %q", s, got)
+		}
+		back, found, err := jsonc.Remove(got, []string{"s", "tongs"})
+		if err != nil || !found {
+			t.Fatalf("%q: %v %v", got, found, err)
+		}
+		var removed map[string]any
+		if err := jsonc.Unmarshal(back, &removed); err != nil {
+			t.Fatalf("%q became %q: %v", got, back, err)
+		}
+		drop := func(m map[string]any) map[string]any {
+			if m == nil {
+				m = map[string]any{}
+			}
+			inner, _ := m["s"].(map[string]any)
+			delete(inner, "tongs")
+			if len(inner) == 0 {
+				delete(m, "s")
+			}
+			return m
+		}
+		if a, b := drop(before), drop(removed); !reflect.DeepEqual(a, b) {
+			t.Fatalf("%q became %q", s, back)
+		}
+	})
+}
