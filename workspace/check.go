@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/tongs-ai/tongs"
@@ -121,6 +122,9 @@ func (w *Workspace) flag(e *tongs.Effect, st stat) {
 func (w *Workspace) mayChange(p tongs.Path) error {
 	if err := w.canonical(p); err != nil {
 		return err
+	}
+	if strings.HasPrefix(p.Rel, stagePrefix) || strings.Contains(p.Rel, "/"+stagePrefix) {
+		return tongs.Errorf(tongs.CodePermissionDenied, "%q belongs to a change that is going on; leave it alone", p.String())
 	}
 	if !w.byName[p.Root].Writable {
 		return tongs.Errorf(tongs.CodePermissionDenied, "%q cannot be changed: %s is read-only", p.String(), w.label(p.Root))

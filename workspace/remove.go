@@ -47,8 +47,18 @@ func (f *files) Remove(ctx context.Context, p tongs.Path, recursive bool) ([]ton
 			return nil, err
 		}
 	}
+	if !recursive && st.typ == tongs.FileDirectory {
+		if list, err := firstEntry(h, name); err == nil && list > 0 {
+			return nil, (&removal{}).full(h, name, p) // nothing is kept in vain
+		}
+	}
+	done, err := f.keep(ctx, Changing{Path: p})
+	if err != nil {
+		return nil, err
+	}
 	t := removal{ctx: ctx, dev: st.dev, recursive: recursive}
 	err = t.remove(h, name, p)
+	done(err == nil)
 	if t.changed {
 		v := tongs.Absent
 		if err != nil {
@@ -176,6 +186,17 @@ func (t *removal) removeEntries(h handle, name string, p tongs.Path) error {
 		}
 	}
 	return nil
+}
+
+// firstEntry counts the entries of a directory, at most one.
+func firstEntry(h handle, name string) (int, error) {
+	d, err := h.walk(name)
+	if err != nil {
+		return 0, err
+	}
+	defer d.close()
+	list, err := entries(d, 1)
+	return len(list), err
 }
 
 func notEmpty(err error) bool {

@@ -41,7 +41,7 @@ func (f *files) Rename(ctx context.Context, from, to tongs.Path, opt tongs.Renam
 	if err != nil {
 		return fail("move to", to, err)
 	}
-	m := &move{files: f, ctx: ctx, from: from, to: to, opt: opt, dst: dir, dstName: lastName(to)}
+	m := &move{files: f, ctx: ctx, from: from, to: to, opt: opt, dst: dir, dstName: lastName(to), dirs: made}
 	err = m.run()
 	dir.close()
 	if err != nil {
@@ -67,6 +67,8 @@ type move struct {
 	before state
 	// exists is set where something is overwritten.
 	exists bool
+	// dirs are the directories that were made for it.
+	dirs *parents
 }
 
 func (m *move) run() error {
@@ -82,10 +84,15 @@ func (m *move) run() error {
 	if err := m.admitBoth(); err != nil {
 		return err
 	}
+	done, err := m.keep(m.ctx, Changing{Path: m.to, From: &m.from, Dirs: m.dirs.paths(m.to)})
+	if err != nil {
+		return err
+	}
 	err = m.rename()
 	if errors.Is(err, syscall.EXDEV) {
 		err = m.copy()
 	}
+	done(err == nil)
 	if err != nil {
 		return fail("move", m.from, err)
 	}

@@ -90,7 +90,12 @@ func (f *files) place(ctx context.Context, t *temp, p tongs.Path, expect tongs.V
 	if err := ctx.Err(); err != nil {
 		return "", fail("write", p, err)
 	}
-	// The look that counts is the last thing before the renaming.
+	done, err := t.keep(ctx, f, p)
+	if err != nil {
+		return "", err
+	}
+	defer func() { done(t.placed) }()
+	// The look that counts is the last thing before the renaming. It holds for what was kept, too.
 	old, err := f.target(t, p, e, expect)
 	if err != nil {
 		return "", err
@@ -285,6 +290,19 @@ func (t *temp) finish(p tongs.Path, umask fs.FileMode) error {
 		return fail("write", p, err)
 	}
 	return nil
+}
+
+// keep tells the journal what the temporary file will replace.
+func (t *temp) keep(ctx context.Context, f *files, p tongs.Path) (done func(made bool), err error) {
+	if f.w.journal == nil {
+		return func(bool) {}, nil
+	}
+	st, err := t.dir.lstat(t.temp)
+	if err != nil {
+		return nil, fail("write", p, err)
+	}
+	file := &NewFile{Mode: st.mode, Size: st.size, Modified: timeOf(st.mtime), Digest: t.digest}
+	return f.keep(ctx, Changing{Path: p, New: file, Dirs: t.made.paths(p)})
 }
 
 // inherit gives the temporary file what belongs to the name rather than to the content.

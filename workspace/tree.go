@@ -58,10 +58,10 @@ func (f *files) skipper(p tongs.Path, decided tongs.Effect) func(string, bool) b
 	secret := f.w.secretBelow(p)
 	ruled := f.ruledBelow(decided.Path)
 	return func(rel string, dir bool) bool {
-		if dir && (nested[rel] || f.alive() != nil) {
+		name := rel[strings.LastIndexByte(rel, '/')+1:]
+		if dir && (nested[rel] || f.alive() != nil || strings.HasPrefix(name, stagePrefix)) {
 			return true
 		}
-		name := rel[strings.LastIndexByte(rel, '/')+1:]
 		switch odd := secretHints().look(name); {
 		case odd && !utf8.ValidString(name):
 			return true

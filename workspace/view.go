@@ -91,6 +91,9 @@ func (v view) ReadDir(p tongs.Path) iter.Seq2[tongs.FileInfo, error] {
 		more := true
 		err = h.list(func(names []string) bool {
 			for _, name := range names {
+				if strings.HasPrefix(name, stagePrefix) {
+					continue
+				}
 				info, err := v.entry(h, name, p)
 				if missing(err) {
 					continue

@@ -45,6 +45,8 @@ type Options struct {
 	// LockDir holds the locks and the list of temporary files; empty means a directory in the user's cache. It is
 	// made where it is missing, and must belong to this user and be writable by nobody else.
 	LockDir string
+	// Journal is told of each change before it is made; nil keeps none.
+	Journal Journal
 }
 
 // Root is a named directory besides the workspace, spelled /Name/... in calls.
@@ -69,6 +71,8 @@ type Workspace struct {
 	litter *litter
 	racy   racyMemory
 	umask  fs.FileMode
+	// journal may be nil.
+	journal Journal
 	// scanLimit is how many entries a scan for protected names looks at.
 	scanLimit int
 	// copyAlways makes Rename copy as it does across devices; crash is called at the steps of a replacement. Both
@@ -90,7 +94,7 @@ var rootName = regexp.MustCompile(`^[a-z0-9_-]+$`)
 func Open(opt Options) (*Workspace, error) { return open(opt, openHandle) }
 
 func open(opt Options, openRoot func(string) (handle, error)) (_ *Workspace, err error) {
-	w := &Workspace{byName: map[string]*rootEntry{}, scanLimit: scanLimit, crash: func(string) {}}
+	w := &Workspace{byName: map[string]*rootEntry{}, scanLimit: scanLimit, crash: func(string) {}, journal: opt.Journal}
 	defer func() {
 		if err != nil {
 			_ = w.Close()

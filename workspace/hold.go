@@ -1,0 +1,86 @@
+package workspace
+
+import (
+	"context"
+
+	"github.com/tongs-ai/tongs"
+)
+
+var _ tongs.Holder = (*files)(nil)
+
+// Hold implements tongs.Holder.
+func (f *files) Hold(ctx context.Context, effects []tongs.Effect) (release func(changed string), err error) {
+	if err := f.alive(); err != nil {
+		return nil, err
+	}
+	paths := make([]tongs.Path, len(effects))
+	for i, e := range effects {
+		paths[i] = e.Path
+	}
+	unlock := func() {}
+	if len(paths) > 0 {
+		if unlock, err = f.w.lock(ctx, paths...); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.mayHold(effects); err != nil {
+		unlock()
+		return nil, err
+	}
+	return func(changed string) {
+		if changed != "" {
+			f.grant.Sent(changed)
+		}
+		unlock()
+	}, nil
+}
+
+// mayHold checks that all effects were decided and that their paths are in the decided state. What nobody decided is
+// one Need.
+func (f *files) mayHold(effects []tongs.Effect) error {
+	var open []tongs.Effect
+	for _, e := range effects {
+		if len(open) == maxRuled {
+			break
+		}
+		ok, err := f.heldBy(e)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			open = append(open, tongs.Effect{Kind: e.Kind, Path: e.Path})
+		}
+	}
+	if len(open) > 0 {
+		return f.need("nobody decided to change it", open...)
+	}
+	return nil
+}
+
+// heldBy reports whether an effect was decided, for its path or, where that is not protected and no rule names it, for a
+// directory above it: a delete of the directory, or a write of one that does not exist yet.
+func (f *files) heldBy(want tongs.Effect) (bool, error) {
+	if err := f.w.mayChange(want.Path); err != nil {
+		return false, err
+	}
+	_, protected := f.w.Protected(want.Path)
+	covered := false
+	for _, e := range f.grant.Effects() {
+		switch {
+		case e.Kind != want.Kind:
+		case !e.Unknown && e.Path == want.Path && (e.MustAsk || !protected):
+			now, err := f.w.stateAt(e.Path, e.Version)
+			if err != nil {
+				return false, fail("look at", e.Path, err)
+			}
+			if !now.holds(e.Version) {
+				return false, f.changed(e.Path, e.Kind, e.Version, now)
+			}
+			return true, nil
+		case protected:
+		case e.Unknown, e.Path.Contains(want.Path) && (e.Kind == tongs.EffectDelete || e.Version == tongs.Absent):
+			covered = !f.ruled(want.Kind, want.Path)
+		}
+	}
+	return covered, nil
+}
