@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"fmt"
@@ -19,7 +20,9 @@ import (
 type ListInput struct {
 	Path          string `json:"path,omitempty" jsonschema:"Directory to list." default:"." alias:"directory,dir,folder"`
 	Recursive     bool   `json:"recursive,omitempty" jsonschema:"List what is in subdirectories too." default:"false"`
+	Format        string `json:"format,omitempty" jsonschema:"How a recursive listing is shown: indented, or with whole paths." enum:"tree,flat" default:"tree"`
 	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"List names that start with a dot." default:"false"`
+	NoIgnore      bool   `json:"noIgnore,omitempty" jsonschema:"List recursively what .gitignore and such leave out." default:"false"`
 	Limit         int    `json:"limit,omitempty" jsonschema:"Most entries to list." min:"1"`
 }
 
@@ -28,6 +31,8 @@ type ListOutput struct {
 	Path    string  `json:"path"`
 	Entries []Entry `json:"entries" jsonschema:"Directories first, then by name."`
 	Left    int     `json:"left" jsonschema:"How many entries were counted but not listed."`
+	Hidden  int     `json:"hidden" jsonschema:"How many names that start with a dot were left out."`
+	Ignored int     `json:"ignored,omitempty" jsonschema:"How many entries ignore files left out of a recursive listing."`
 
 	shown    string
 	metadata map[string]any
@@ -52,7 +57,7 @@ func (t *tools) listTool() (tongs.Tool, error) {
 		Spec: tongs.Spec{
 			Name: "list_directory", Title: "List directory", Aliases: []string{"list", "list_files"}, Toolset: Toolset, Complex: true,
 			Description: fmt.Sprintf("List a directory, directories first: up to %d entries, or limit (%d at most). "+
-				"Symbolic links are not followed.", t.opt.ListEntries, t.opt.ListMax),
+				"Links are not followed; recursive leaves out ignored files.", t.opt.ListEntries, t.opt.ListMax),
 			Needs: tongs.Read, Default: tongs.PreApproved,
 			Hints: tongs.Hints{ReadOnly: true, Idempotent: true},
 		},
@@ -92,19 +97,18 @@ func (t *tools) list(ctx context.Context, env *tongs.Env, in ListInput) (out Lis
 		limit = min(in.Limit, t.opt.ListMax)
 	}
 	l := &listing{files: env.Files, root: p, in: in, limit: limit}
-	if err := l.walk(ctx); err != nil {
+	if in.Recursive {
+		err = l.recursive(ctx, env.Files)
+	} else {
+		err = l.plain(ctx)
+	}
+	if err != nil {
 		return out, fault(err)
 	}
 	return l.output(t.opt.ListMax), nil
 }
 
-const (
-	// maxWalked bounds the entries that are counted in a recursive listing, maxQueued the directories that wait.
-	maxWalked = 200_000
-	maxQueued = 10_000
-)
-
-// listing collects the first entries of a directory, level by level, in memory bounded by its limit.
+// listing collects the first entries of a directory, in memory bounded by its limit.
 type listing struct {
 	files tongs.FileView
 	root  tongs.Path
@@ -112,53 +116,26 @@ type listing struct {
 	limit int
 
 	entries []Entry
-	walked  int
-	hidden  int
-	failed  []string
-	// partial says that not all was counted.
-	partial bool
+	// walked is how many entries were counted, hidden and ignored are how many were left out, and why. partial says that
+	// not all was counted.
+	walked, hidden, ignored int
+	partial                 bool
+	// withheld is what is not for this call. failed are some of the directories that could not be read, unread is how
+	// many there are.
+	withheld string
+	failed   []string
+	unread   int
 }
 
-// walk goes through the directories breadth first, so that a large one does not hide those beside it.
-func (l *listing) walk(ctx context.Context) error {
-	queue := []string{""}
-	for len(queue) > 0 {
-		dir := queue[0]
-		queue = queue[1:]
-		kept, subdirs, err := l.directory(ctx, dir)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			if dir == "" {
-				return err
-			}
-			l.failed = append(l.failed, dir)
-		}
-		l.entries = append(l.entries, kept...)
-		if room := maxQueued - len(queue); len(subdirs) > room {
-			subdirs, l.partial = subdirs[:room], true
-		}
-		queue = append(queue, subdirs...)
-		if l.walked >= maxWalked && len(queue) > 0 {
-			l.partial = true
-			break
-		}
-	}
-	slices.SortFunc(l.entries, inTreeOrder)
-	return nil
-}
-
-// directory returns the entries of one directory that still fit, best first, and its subdirectories.
-func (l *listing) directory(ctx context.Context, dir string) (kept []Entry, subdirs []string, err error) {
+// plain lists the directory alone. It shows every name there is.
+func (l *listing) plain(ctx context.Context) error {
 	best := entryHeap{}
-	room := l.limit - len(l.entries)
-	for info, err := range l.files.ReadDir(l.path(dir)) {
+	for info, err := range l.files.ReadDir(l.root) {
 		if err != nil {
-			return best, subdirs, err
+			return err
 		}
 		if l.walked%256 == 0 && ctx.Err() != nil {
-			return nil, nil, ctx.Err()
+			return ctx.Err()
 		}
 		name := path.Base(info.Path.Rel)
 		if strings.HasPrefix(name, ".") && name != "." && !l.in.IncludeHidden {
@@ -166,35 +143,18 @@ func (l *listing) directory(ctx context.Context, dir string) (kept []Entry, subd
 			continue
 		}
 		l.walked++
-		name = path.Join(dir, name)
 		if info.Path.Root != l.root.Root {
-			name = info.Path.String() // another root is mounted here: it is listed by its own name, and not entered
-		} else if info.Type == tongs.FileDirectory && l.in.Recursive {
-			if l.partial = l.partial || len(subdirs) == maxQueued; !l.partial {
-				subdirs = append(subdirs, name)
-			}
+			name = info.Path.String() // another root is mounted here: it is listed by its own name
 		}
-		if room == 0 {
-			continue
-		}
-		e := Entry{Name: name, Type: info.Type, Size: info.Size, Modified: info.Modified.UTC(), Target: info.Target}
-		switch {
-		case len(best) < room:
-			heap.Push(&best, e)
-		case inTreeOrder(e, best[0]) < 0:
-			best[0] = e
-			heap.Fix(&best, 0)
-		}
+		best.offer(entryOf(name, info), l.limit)
 	}
-	slices.Sort(subdirs)
-	return best, subdirs, nil
+	l.entries = best
+	slices.SortFunc(l.entries, inTreeOrder)
+	return nil
 }
 
-func (l *listing) path(dir string) tongs.Path {
-	if dir == "" {
-		return l.root
-	}
-	return tongs.Path{Root: l.root.Root, Rel: path.Join(l.root.Rel, dir)}
+func entryOf(name string, info tongs.FileInfo) Entry {
+	return Entry{Name: name, Type: info.Type, Size: info.Size, Modified: info.Modified.UTC(), Target: info.Target}
 }
 
 // inTreeOrder puts directories before the other entries beside them, then goes by name; what is in a directory
@@ -221,11 +181,27 @@ func inTreeOrder(a, b Entry) int {
 	}
 }
 
-// entryHeap has the entry that is last in order on top.
+// byLevel puts what is nearer to the listed directory first, so that a large directory does not hide those beside it.
+func byLevel(a, b Entry) int {
+	return cmp.Or(cmp.Compare(strings.Count(a.Name, "/"), strings.Count(b.Name, "/")), inTreeOrder(a, b))
+}
+
+// entryHeap has the entry that is last in the order of levels on top.
 type entryHeap []Entry
 
+// offer takes up an entry if it is among the first ones, of as many as limit.
+func (h *entryHeap) offer(e Entry, limit int) {
+	switch {
+	case len(*h) < limit:
+		heap.Push(h, e)
+	case limit > 0 && byLevel(e, (*h)[0]) < 0:
+		(*h)[0] = e
+		heap.Fix(h, 0)
+	}
+}
+
 func (h entryHeap) Len() int           { return len(h) }
-func (h entryHeap) Less(i, j int) bool { return inTreeOrder(h[i], h[j]) > 0 }
+func (h entryHeap) Less(i, j int) bool { return byLevel(h[i], h[j]) > 0 }
 func (h entryHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *entryHeap) Push(x any)        { *h = append(*h, x.(Entry)) }
 func (h *entryHeap) Pop() any {
@@ -235,15 +211,21 @@ func (h *entryHeap) Pop() any {
 }
 
 func (l *listing) output(most int) ListOutput {
-	out := ListOutput{Path: l.root.String(), Entries: l.entries, Left: l.walked - len(l.entries), metadata: map[string]any{}}
+	out := ListOutput{
+		Path: l.root.String(), Entries: l.entries, Left: l.walked - len(l.entries), Hidden: l.hidden, Ignored: l.ignored, metadata: map[string]any{},
+	}
 	if out.Entries == nil {
 		out.Entries = []Entry{}
 	}
 	var b strings.Builder
-	for _, e := range l.entries {
-		b.WriteString(showEntry(e) + "\n")
+	if l.in.Recursive && l.in.Format != "flat" {
+		showTree(&b, l.entries)
+	} else {
+		for _, e := range l.entries {
+			b.WriteString(showEntry(e) + "\n")
+		}
 	}
-	if l.walked == 0 {
+	if l.walked == 0 && l.withheld == "" {
 		fmt.Fprintf(&b, "[%s is empty]\n", l.root)
 	}
 	if out.Left > 0 {
@@ -256,16 +238,29 @@ func (l *listing) output(most int) ListOutput {
 		}
 		fmt.Fprintf(&b, "[%d of these shown; %s left; %s]\n", len(l.entries), left, advice)
 	}
-	if l.hidden > 0 {
-		out.metadata["hidden"] = l.hidden
-		fmt.Fprintf(&b, "[%d hidden; includeHidden shows them]\n", l.hidden)
-	}
-	if len(l.failed) > 0 {
-		out.metadata["unreadable"] = l.failed[:min(len(l.failed), 20)]
-		fmt.Fprintf(&b, "[%s could not be read, such as %s]\n", directories(len(l.failed)), showName(l.failed[0]))
-	}
+	l.remarks(&b, &out)
 	out.shown = strings.TrimSuffix(b.String(), "\n")
 	return out
+}
+
+// remarks says what was left out.
+func (l *listing) remarks(b *strings.Builder, out *ListOutput) {
+	if l.hidden > 0 {
+		out.metadata["hidden"] = l.hidden
+		fmt.Fprintf(b, "[%d hidden; includeHidden shows them]\n", l.hidden)
+	}
+	if l.ignored > 0 {
+		out.metadata["ignored"] = l.ignored
+		fmt.Fprintf(b, "[%d ignored by .gitignore and such; noIgnore shows them]\n", l.ignored)
+	}
+	if l.withheld != "" {
+		out.metadata["withheld"] = l.withheld
+		fmt.Fprintf(b, "[left out: %s, as secrets or what a rule speaks of; name one to ask for it]\n", l.withheld)
+	}
+	if l.unread > 0 {
+		out.metadata["unreadable"] = l.failed
+		fmt.Fprintf(b, "[%s could not be read, such as %s]\n", directories(l.unread), showName(l.failed[0]))
+	}
 }
 
 func directories(n int) string {

@@ -198,6 +198,9 @@ func (t *Tree) leaves(d *Dir, path string, name int, dir bool) bool {
 		return true
 	}
 	if d.rules.Match(path, name, dir) == ignore.Excluded {
+		if t.opt.Ignored != nil {
+			t.opt.Ignored(path[len(t.above):], dir)
+		}
 		return true
 	}
 	return t.opt.Skip != nil && t.opt.Skip(path[len(t.above):], dir)

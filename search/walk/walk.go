@@ -41,6 +41,8 @@ type Options struct {
 	// Skip leaves out the entry at rel, and all that is below it. Nil skips nothing. It is called by several workers at
 	// a time.
 	Skip func(rel string, dir bool) bool
+	// Ignored is told of what ignore files leave out, by several workers at a time. Nil drops it.
+	Ignored func(rel string, dir bool)
 	// MaxDepth is how deep to go: 1 visits the entries of Root alone. Zero means any depth.
 	MaxDepth int
 	// Sorted visits entries one at a time, in the order of the bytes of Rel, instead of by several workers as they come.
