@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -27,6 +28,8 @@ var hostJobs = map[string]func(dir string) error{
 	"mount":  mountAfterReserve,
 	"busy":   busyHost,
 	"nested": nestedHost,
+
+	"unusual": unusualMachine,
 }
 
 // mountAfterReserve mounts something that the init in reserve does not see, and runs a command that must.
@@ -119,9 +122,7 @@ func nestedHost(dir string) error {
 	defer r.Close()
 	p := r.Probe(context.Background())
 	fmt.Printf("A %v, B %v\n", p.status(TierA).OK, p.status(TierB).OK)
-	if a := p.status(TierA); a.Reason == "" {
-		return fmt.Errorf("no reason is given: %+v", a)
-	}
+	fmt.Println(p.status(TierA).Fix)
 	pol := plainPolicy(dir)
 	pol.Require = Properties()
 	_, err = r.Run(context.Background(), &Cmd{Argv: []string{"/bin/true"}, Policy: pol})
@@ -133,4 +134,66 @@ func nestedHost(dir string) error {
 	}
 	fmt.Print("ran: ", out.String())
 	return nil
+}
+
+// unusualMachine uses the sandbox on a machine that is made unusual first, in a mount namespace of its own.
+func unusualMachine(dir string) error {
+	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	opt, err := makeUnusual(os.Getenv("TONGS_TEST_MACHINE"), dir)
+	if err != nil {
+		return err
+	}
+	r, err := New(opt)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	p := r.Probe(context.Background())
+	fmt.Printf("A %v, B %v\n", p.status(TierA).OK, p.status(TierB).OK)
+	for _, t := range p.Tiers {
+		if !t.OK {
+			fmt.Println(t.Fix)
+			break
+		}
+	}
+	if opt.Launcher != "" { // without it, it works
+		if r, err = New(Options{}); err != nil {
+			return err
+		}
+		defer r.Close()
+	}
+	pol := plainPolicy(dir)
+	pol.Readable, pol.Writable = append(pol.Readable, dir), nil
+	var out bytes.Buffer
+	if !slices.ContainsFunc(r.Probe(context.Background()).Tiers, func(t TierStatus) bool { return t.OK }) {
+		return nil
+	}
+	if _, err := r.Run(context.Background(), &Cmd{Argv: []string{"/bin/echo", "hello"}, Policy: pol, Stdout: &out}); err != nil {
+		return err
+	}
+	fmt.Print("ran: ", out.String())
+	return nil
+}
+
+func makeUnusual(machine, dir string) (Options, error) {
+	switch machine {
+	case "readonly", "readonly with proc":
+		err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+		if err == nil && machine == "readonly" {
+			err = unix.MountSetattr(unix.AT_FDCWD, "/proc", 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY})
+		}
+		return Options{}, err
+	case "noexec":
+		err := unix.Mount(dir, dir, "", unix.MS_BIND, "")
+		if err == nil {
+			err = unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOEXEC})
+		}
+		return Options{Launcher: filepath.Join(dir, "launcher")}, err
+	case "masked":
+		return Options{}, unix.Mount("tmpfs", "/proc/fs", "tmpfs", 0, "")
+	default:
+		return Options{}, unix.Mount("tmpfs", "/proc", "tmpfs", 0, "")
+	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/sandbox/internal/launch"
 )
 
@@ -79,7 +78,7 @@ func startKeeper(path string) (*keeper, error) {
 	}
 	if err := cmd.Start(); err != nil {
 		_ = unix.Close(pair[0])
-		return nil, unavailable("starting the helper process "+prog.path, err)
+		return nil, unavailable("starting", &launcherError{prog.path, err})
 	}
 	k := &keeper{sock: pair[0], cmd: cmd, gone: make(chan struct{})}
 	go func() {
@@ -92,17 +91,13 @@ func startKeeper(path string) (*keeper, error) {
 		_ = unix.Close(fd)
 	}
 	if err == nil && rep.ID != launch.Version {
-		err = errors.New("it is of another version; build it anew")
+		err = errVersion
 	}
 	if err != nil {
 		_ = k.close()
-		return nil, unavailable("the helper process "+prog.path, err)
+		return nil, unavailable("talking to", &launcherError{prog.path, err})
 	}
 	return k, nil
-}
-
-func unavailable(what string, err error) error {
-	return tongs.Errorf(tongs.CodeSandboxUnavailable, "the sandbox failed: %s: %w", what, err)
 }
 
 func (k *keeper) alive() bool {
@@ -235,17 +230,16 @@ func launcher(path string) (*program, error) {
 		return inMemory(strings.NewReader(embedded))
 	}
 	if !hooked.Load() {
-		return nil, tongs.Errorf(tongs.CodeSandboxUnavailable,
-			"this program cannot start the sandbox's helper process: call sandbox.Main() first thing in main, or build with the launcher embedded")
+		return nil, unavailable("starting", &launcherError{"/proc/self/exe", errHook})
 	}
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {
-		return nil, unavailable("this program's own file", err)
+		return nil, unavailable("opening", &launcherError{"/proc/self/exe", err})
 	}
 	defer self.Close()
 	info, err := self.Stat()
 	if err != nil {
-		return nil, unavailable("this program's own file", err)
+		return nil, unavailable("opening", &launcherError{"/proc/self/exe", err})
 	}
 	if os.Geteuid() == 0 && info.Mode()&0o001 == 0 {
 		// Root's sandboxes run as somebody else, who may not execute this file.
@@ -274,21 +268,21 @@ func inMemory(r io.Reader) (*program, error) {
 		fd, err = unix.MemfdCreate("tongs-launch", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {
-		return nil, unavailable("placing the launcher in memory", err)
+		return nil, unavailable("placing the launcher in memory", &launcherError{"/proc/self/fd", err})
 	}
 	f := os.NewFile(uintptr(fd), "tongs-launch")
 	defer f.Close()
 	if _, err := io.Copy(f, r); err != nil {
-		return nil, unavailable("placing the launcher in memory", err)
+		return nil, unavailable("placing the launcher in memory", &launcherError{"/proc/self/fd", err})
 	}
 	seals := unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != nil {
-		return nil, unavailable("sealing the launcher", err)
+		return nil, unavailable("sealing the launcher", &launcherError{"/proc/self/fd", err})
 	}
 	// Out of the way of the descriptors that the child is given.
 	high, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 64)
 	if err != nil {
-		return nil, unavailable("placing the launcher in memory", err)
+		return nil, unavailable("placing the launcher in memory", &launcherError{"/proc/self/fd", err})
 	}
 	return &program{path: "/proc/self/fd/" + strconv.Itoa(high), fd: high}, nil
 }

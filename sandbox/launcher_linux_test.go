@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,18 +61,53 @@ func TestWithoutTheHookNothingStarts(t *testing.T) {
 	}
 }
 
-// A launcher that is none is refused, not waited for.
+// A launcher that is none is refused, not waited for, and the refusal is about the launcher.
 func TestALauncherThatIsNone(t *testing.T) {
-	for _, prog := range []string{"/bin/true", "/no/such", "/etc/hosts"} {
+	dir := place(t)
+	foreign := make([]byte, 64) // the head of a program for a machine that nobody has
+	copy(foreign, "\x7fELF\x02\x01\x01")
+	foreign[16], foreign[18], foreign[19] = 2, 0xff, 0xff
+	must(t, os.WriteFile(filepath.Join(dir, "foreign"), foreign, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "plain"), []byte("x"), 0o644))
+	for prog, says := range map[string]string{
+		"/bin/true": "is not a tongs-launch program", "/no/such": "There is no /no/such", filepath.Join(dir, "plain"): "chmod +x", dir: "is a directory",
+		filepath.Join(dir, "foreign"): "is not a program for " + runtime.GOARCH,
+	} {
 		r, err := New(Options{Launcher: prog})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = r.Run(context.Background(), &Cmd{Argv: []string{"/bin/true"}, Policy: plainPolicy(place(t))})
-		if tongs.CodeOf(err) != tongs.CodeSandboxUnavailable {
+		if tongs.CodeOf(err) != tongs.CodeSandboxUnavailable || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "container") ||
+			strings.Count(err.Error(), says) != 1 {
 			t.Errorf("%s: %v", prog, err)
 		}
 		must(t, r.Close())
+	}
+}
+
+// Machines that are set up in unusual ways, as containers are: each works, or says what is wrong with it and not with
+// another.
+func TestUnusualMachines(t *testing.T) {
+	if os.Getuid() != 0 {
+		return // an ordinary user cannot mount
+	}
+	for job, want := range map[string]string{
+		"readonly":           "A true, B false\nTier B needs a directory for temporary files that can be written to: set TMPDIR to one.\nran: hello\n",
+		"noexec":             "A false, B false\nIt must not be executed: LAUNCHER is on a file system that is mounted noexec. Put it elsewhere, or use a build with the launcher embedded.\nran: hello\n",
+		"masked":             "A false, B true\nA part of /proc is covered here, as containers do, so that no new one can be mounted. Start the container with --security-opt systempaths=unconfined, or use tier B.\nran: hello\n",
+		"readonly with proc": "A false, B false\n/proc is mounted read-only here, so that no user can be mapped: mount it writable, or use tier B.\n",
+		"noproc":             "A false, B false\n/proc is not mounted here, or is something else: mount it (mount -t proc proc /proc).\n",
+	} {
+		t.Run(job, func(t *testing.T) {
+			dir := place(t)
+			must(t, os.WriteFile(filepath.Join(dir, "launcher"), []byte("#!/bin/true\n"), 0o755))
+			cmd := exec.Command("/proc/self/exe", "-test.run=^$")
+			cmd.Env = append(os.Environ(), "TONGS_TEST_HOST=unusual", "TONGS_TEST_MACHINE="+job, "TONGS_TEST_DIR="+dir)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+			out, err := cmd.CombinedOutput()
+			if got := strings.ReplaceAll(string(out), filepath.Join(dir, "launcher"), "LAUNCHER"); err != nil || got != want {
+				t.Errorf("%v\n got %s\nwant %s", err, got, want)
+			}
+		})
 	}
 }
 
@@ -175,7 +211,8 @@ func TestInsideASandbox(t *testing.T) {
 	pol := w.policy(ws)
 	pol.Limits = Limits{} // it takes several programs of many threads
 	_, out := bash(t, runner(t, TierA), pol, w.fill("TONGS_TEST_HOST=nested TONGS_TEST_DIR=$PWD "+w.attack, ws))
-	if out != "A false, B true\nrefused: SANDBOX_UNAVAILABLE\nran: hello\n" {
+	if out != "A false, B true\nSomething forbids namespaces to this program: a system call filter, a security module, or the sandbox that it runs in itself.\n"+
+		"refused: SANDBOX_UNAVAILABLE\nran: hello\n" {
 		t.Error(out)
 	}
 }

@@ -116,36 +116,6 @@ func limitsHeld(tier string, held []string) map[string]string {
 	}
 }
 
-func reason(err error) string { return strings.TrimPrefix(err.Error(), "SANDBOX_UNAVAILABLE: ") }
-
-// fix says what to do about a tier that does not work.
-func fix(tier, kernel string, err error) string {
-	if tier == TierB {
-		return "Tier B needs a kernel with Landlock (Linux 5.13, with landlock in the lsm= list)."
-	}
-	read := func(path string) string {
-		b, _ := os.ReadFile("/proc/sys/" + path)
-		return strings.TrimSpace(string(b))
-	}
-	self, _ := os.Executable()
-	switch {
-	case olderThan(kernel, 5, 14):
-		return "Tier A needs Linux 5.14 or newer; this is " + kernel + "."
-	case read("kernel/apparmor_restrict_unprivileged_userns") == "1" && os.Geteuid() != 0:
-		return "AppArmor keeps programs that have no profile from making user namespaces. As root, write to /etc/apparmor.d/tongs:\n" +
-			AppArmorProfile(self) + "and run: apparmor_parser -r /etc/apparmor.d/tongs"
-	case read("user/max_user_namespaces") == "0":
-		return "User namespaces are switched off. As root: sysctl -w user.max_user_namespaces=15000"
-	case read("kernel/unprivileged_userns_clone") == "0" && os.Geteuid() != 0:
-		return "User namespaces are for root only here. As root: sysctl -w kernel.unprivileged_userns_clone=1"
-	case inContainer():
-		return "This is a container whose seccomp or AppArmor profile forbids namespaces. Start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, or use tier B."
-	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
-		return "Something forbids namespaces to this program: a system call filter, a security module, or the sandbox that it runs in itself."
-	}
-	return ""
-}
-
 func olderThan(kernel string, major, minor int) bool {
 	f := strings.FieldsFunc(kernel, func(r rune) bool { return r < '0' || r > '9' })
 	if len(f) < 2 {
