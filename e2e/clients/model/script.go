@@ -1,0 +1,161 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// File is the file of the workspace that the conversation is about, and what is in it.
+const (
+	File    = "notes.txt"
+	Content = "alpha\nbeta\ngamma\n"
+	// Edited is what is in it in the end.
+	Edited = "alpha\nBETA\nGAMMA\n"
+	// Prompt makes a client begin.
+	Prompt = "Tidy up notes.txt with the tools of tongs."
+	// Final is the last that the model says.
+	Final = "The notes are tidy."
+	// Early and Late are what the two edits put in: the first is approved while the call waits, the second after it came back.
+	Early = "BETA"
+	Late  = "GAMMA"
+)
+
+// step is one call of the conversation.
+type step struct {
+	name string
+	tool string
+	args string
+	// failed is whether the call must fail; wants are what its result must have.
+	failed bool
+	wants  []string
+}
+
+// conversation is what the model does, one call after the other.
+var conversation = [...]step{
+	{name: "read", tool: "read_file", args: `{"path":"notes.txt"}`, wants: []string{"alpha", "beta", "gamma"}},
+	{name: "edit", tool: "edit", args: `{"path":"notes.txt","oldString":"beta","newString":"` + Early + `"}`, wants: []string{"notes.txt"}},
+	{name: "edit-late", tool: "edit", args: `{"path":"notes.txt","oldString":"gamma","newString":"` + Late + `"}`, wants: []string{"notes.txt"}},
+	{
+		name: "shell", tool: "shell", args: `{"command":"for i in 1 2 3; do echo line $i; sleep 0.2; done"}`,
+		wants: []string{"line 1\nline 2\nline 3"},
+	},
+	{
+		name: "wrong", tool: "read_file", args: `{"path":"notes.txt","offset":"second","limit":-3}`,
+		failed: true, wants: []string{"offset", "second", "limit", "-3"},
+	},
+	{name: "recover", tool: "read_file", args: `{"path":"notes.txt","offset":2,"limit":2}`, wants: []string{Early, Late}},
+}
+
+// Steps are the names of the calls of the conversation, in order.
+func Steps() []string {
+	var names []string
+	for _, s := range conversation {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// required is the code of a call that waits for a person.
+const required = "APPROVAL_REQUIRED"
+
+// maxRetries is how often the same call is made again after it.
+const maxRetries = 3
+
+// Script decides what the model says. It has no memory of its own: the conversation that a client sends says how far
+// it is, so that a client may send the same request twice.
+type Script struct {
+	// Refused is called before a call that needs approval is made again, with the text of the refusal. Nil does not wait.
+	Refused func(ctx context.Context, text string) error
+}
+
+// Problem is a conversation that does not go as the script wants it.
+type Problem struct{ Step, Message string }
+
+func (p *Problem) Error() string { return fmt.Sprintf("step %s: %s", p.Step, p.Message) }
+
+// Next returns what the model says to a request. The reply to a request that offers no tool of Tongs, such as that for
+// a title, is text.
+func (s *Script) Next(ctx context.Context, r *Request) (Reply, error) {
+	at, retries := 0, 0
+	var last Result
+	for _, res := range r.Results {
+		if strings.HasPrefix(res.ID, searchID) {
+			continue
+		}
+		if at == len(conversation) {
+			return Reply{}, &Problem{"end", "there is a result after the last call"}
+		}
+		last = res
+		if strings.Contains(res.Text, required) && retries < maxRetries {
+			retries++
+			continue
+		}
+		if err := conversation[at].check(res); err != nil {
+			return Reply{}, err
+		}
+		at, retries = at+1, 0
+	}
+	if at == len(conversation) {
+		return Reply{Text: Final}, nil
+	}
+	next := conversation[at]
+	tool, ok := r.find(next.tool)
+	if !ok {
+		return s.search(r, next)
+	}
+	if retries > 0 && s.Refused != nil {
+		if err := s.Refused(ctx, last.Text); err != nil {
+			return Reply{}, &Problem{next.name, err.Error()}
+		}
+	}
+	id := fmt.Sprintf("call_%s_%d", next.name, retries)
+	return Reply{Call: &Call{ID: id, Tool: tool, Args: json.RawMessage(next.args)}}, nil
+}
+
+func (s step) check(res Result) error {
+	problem := func(format string, args ...any) error {
+		return &Problem{s.name, fmt.Sprintf(format, args...) + fmt.Sprintf("; the result is %.2000q", res.Text)}
+	}
+	if invalid := strings.Contains(res.Text, "INVALID_ARGS"); invalid != s.failed {
+		return problem("the arguments are wrong: got %t, want %t", invalid, s.failed)
+	}
+	if res.Failed && !s.failed {
+		return problem("the call failed")
+	}
+	for _, want := range s.wants {
+		if !strings.Contains(res.Text, want) {
+			return problem("%q is not in it", want)
+		}
+	}
+	return nil
+}
+
+// searchID begins the identifiers of calls that look for tools, which are no part of the conversation.
+const searchID = "search_"
+
+// search asks a client that does not offer the tool, but a search for tools, for all that the conversation needs. A
+// client that has neither gets text.
+func (s *Script) search(r *Request, next step) (Reply, error) {
+	searched := slices.ContainsFunc(r.Results, func(res Result) bool { return strings.HasPrefix(res.ID, searchID+next.tool) })
+	for _, t := range r.Tools {
+		if t.Name != "ToolSearch" && t.Hosted != "tool_search" {
+			continue
+		}
+		if searched {
+			return Reply{}, &Problem{next.name, fmt.Sprintf("the client's search does not find %s", next.tool)}
+		}
+		query := "tongs " + next.tool
+		if t.Name == "ToolSearch" {
+			query = "select:mcp__tongs__" + next.tool
+		}
+		args, err := json.Marshal(map[string]any{"query": query, "limit": 20, "max_results": 20})
+		return Reply{Call: &Call{ID: searchID + next.tool, Tool: t, Args: args}}, err
+	}
+	if len(r.Results) > 0 {
+		return Reply{}, &Problem{next.name, fmt.Sprintf("the client does not offer %s", next.tool)}
+	}
+	return Reply{Text: "Notes"}, nil
+}
