@@ -289,7 +289,7 @@ func (run *running) conclude(std *streams) (*Result, error) {
 	for _, stop := range slices.Backward(run.stop) {
 		stop()
 	}
-	figures, _, err := run.keeper.request(&launch.Request{Op: launch.OpFinish, ID: run.id})
+	figures, _, err := run.keeper.request(&launch.Request{Op: launch.OpFinish, ID: run.id, Swept: run.ended != nil})
 	if err != nil {
 		figures = &launch.Reply{} // the keeper is gone, and with it what it knew
 	}

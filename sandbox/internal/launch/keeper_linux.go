@@ -79,7 +79,7 @@ func keep(sock int) int {
 		}
 	}
 	for id := range k.runs {
-		k.finish(id)
+		k.finish(id, false)
 	}
 	if spare := k.spawner.stop(); spare != nil {
 		k.discard(spare)
@@ -104,7 +104,7 @@ func (k *keeper) serve(b []byte, fds []int, err error) (rep *Reply, give int) {
 	case OpStart:
 		rep, give, err = k.start(req, fds)
 	case OpFinish:
-		return k.finish(req.ID), -1
+		return k.finish(req.ID, req.Swept), -1
 	case OpIdmap:
 		give, err = k.idmap(req.UID, req.GID)
 		rep = &Reply{}
@@ -157,14 +157,15 @@ func (k *keeper) start(req *Request, fds []int) (*Reply, int, error) {
 	return rep, pidfd, nil
 }
 
-// finish takes the figures of a run whose init ended or is about to, and cleans up behind it.
-func (k *keeper) finish(id uint64) *Reply {
+// finish takes the figures of a run whose init ended or is about to, and cleans up behind it. Unless init said that nothing
+// is left but itself, it looks for what is.
+func (k *keeper) finish(id uint64, swept bool) *Reply {
 	run := k.runs[id]
 	if run == nil {
 		return &Reply{Error: "there is no such run"}
 	}
 	delete(k.runs, id)
-	if run.orphans {
+	if run.orphans && !swept {
 		// What init did not get to kill has become ours.
 		run.group.kill()
 		_ = unix.Kill(run.pid, unix.SIGKILL)

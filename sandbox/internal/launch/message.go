@@ -88,7 +88,7 @@ type Op byte
 const (
 	OpHello  Op = 'H' // Reply.ID is the protocol's version
 	OpStart  Op = 'S' // start init; descriptors: control, stdin, stdout, stderr
-	OpFinish Op = 'F' // init of run ID ended: reap it, return its figures, remove what belongs to it
+	OpFinish Op = 'F' // init of run ID ended, or shall: reap it, return its figures, remove what belongs to it
 	OpIdmap  Op = 'I' // a user namespace that maps UID and GID to MappedID; the reply carries its descriptor
 )
 
@@ -97,6 +97,8 @@ type Request struct {
 	Op Op
 	ID uint64
 
+	// Swept, of OpFinish, says that init reported the end of everything but itself.
+	Swept bool
 	// Namespaces and NetNS say which to make; Mapped says to run as MappedID outside and SandboxID inside.
 	Namespaces, NetNS, Mapped bool
 	// Fresh says not to use an init in reserve, which was started before something was mounted.
@@ -127,6 +129,7 @@ func (r *Request) Encode() []byte {
 	e := &encoder{}
 	e.uint(uint64(r.Op))
 	e.uint(r.ID)
+	e.bool(r.Swept)
 	e.bool(r.Namespaces)
 	e.bool(r.NetNS)
 	e.bool(r.Mapped)
@@ -143,7 +146,7 @@ func (r *Request) Encode() []byte {
 func decodeRequest(b []byte) (*Request, error) {
 	d := &decoder{b: b}
 	r := &Request{
-		Op: Op(d.uint()), ID: d.uint(), Namespaces: d.bool(), NetNS: d.bool(), Mapped: d.bool(), Fresh: d.bool(), UID: int(d.int()), GID: int(d.int()),
+		Op: Op(d.uint()), ID: d.uint(), Swept: d.bool(), Namespaces: d.bool(), NetNS: d.bool(), Mapped: d.bool(), Fresh: d.bool(), UID: int(d.int()), GID: int(d.int()),
 		Scratch: d.str(), Cgroup: CgroupLimits{Memory: d.uint(), Processes: d.uint(), Cores: int(d.uint())},
 	}
 	return r, d.done()

@@ -1,7 +1,7 @@
 package launch
 
 // Version is that of the protocol between host, keeper and init. A launcher of another version is not used.
-const Version = 1
+const Version = 2
 
 // Spec is what init shall do, computed by the host. Zero values switch a part off.
 type Spec struct {
