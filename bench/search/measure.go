@@ -41,6 +41,14 @@ func (p *program) run(dir string) error {
 	return nil
 }
 
+// once runs the program and returns how long it took.
+func (p *program) once(dir string) (float64, error) {
+	if err := p.run(dir); err != nil {
+		return 0, fmt.Errorf("%s: %w", p.argv[0], err)
+	}
+	return p.took[len(p.took)-1], nil
+}
+
 func countLines(r io.Reader) (n int, err error) {
 	buf := make([]byte, 256<<10)
 	for {
@@ -100,12 +108,12 @@ func measure(self string, opt options) error {
 		if opt.only != "" && opt.only != q.name {
 			continue
 		}
-		rg := &program{argv: []string{opt.rg, "-n", "--no-heading", "--no-messages", "--no-require-git", "--color=never"}}
+		rg := &program{argv: ripgrep(opt, q)}
 		own := &program{argv: []string{self, ownName}}
 		if q.fold {
-			rg.argv, own.argv = append(rg.argv, "-i"), append(own.argv, "-i")
+			own.argv = append(own.argv, "-i")
 		}
-		rg.argv, own.argv = append(rg.argv, "-e", q.pattern), append(own.argv, "--", q.pattern)
+		own.argv = append(own.argv, "--", q.pattern)
 		if err := interleave(opt.tree, opt.rounds, rg, own); err != nil {
 			return err
 		}
@@ -121,6 +129,15 @@ func measure(self string, opt options) error {
 		return listings(self, opt)
 	}
 	return nil
+}
+
+// ripgrep returns the command for a query.
+func ripgrep(opt options, q query) []string {
+	argv := []string{opt.rg, "-n", "--no-heading", "--no-messages", "--no-require-git", "--color=never"}
+	if q.fold {
+		argv = append(argv, "-i")
+	}
+	return append(argv, "-e", q.pattern)
 }
 
 func row(name string, base, own *program) {
