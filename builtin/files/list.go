@@ -183,7 +183,10 @@ func inTreeOrder(a, b Entry) int {
 
 // byLevel puts what is nearer to the listed directory first, so that a large directory does not hide those beside it.
 func byLevel(a, b Entry) int {
-	return cmp.Or(cmp.Compare(strings.Count(a.Name, "/"), strings.Count(b.Name, "/")), inTreeOrder(a, b))
+	if c := cmp.Compare(strings.Count(a.Name, "/"), strings.Count(b.Name, "/")); c != 0 {
+		return c
+	}
+	return inTreeOrder(a, b)
 }
 
 // entryHeap has the entry that is last in the order of levels on top.

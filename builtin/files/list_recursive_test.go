@@ -135,13 +135,17 @@ func TestListRecursivelyStopsCounting(t *testing.T) {
 	}
 }
 
+// TONGS_DEEP=1 makes it 10,000 levels.
 func TestListRecursivelyDeepTree(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("such a depth cannot exist on Windows")
 	}
 	nobody(t)
 	b := newBench(t, setup{nope: true})
-	const depth = 10_000
+	depth := 2500 // beyond what a path can spell
+	if os.Getenv("TONGS_DEEP") != "" {
+		depth = 10_000
+	}
 	root, err := os.OpenRoot(b.dir)
 	b.must(err)
 	for range depth {
