@@ -21,7 +21,7 @@ import (
 
 func TestLanguages(t *testing.T) {
 	b := newBench(t, setup{})
-	b.put("data.txt", "from the workspace\n")
+	b.Put("data.txt", "from the workspace\n", 0o644)
 	for language, code := range map[string]string{
 		"python": "import os, sys\nprint(open(os.environ['WORKSPACE'] + '/data.txt').read(), end='')\n" +
 			"print(sys.argv[1:], os.environ['GIVEN'], repr(sys.stdin.read()))\nprint('err', file=sys.stderr)\nsys.exit(3)\n",
@@ -31,15 +31,15 @@ func TestLanguages(t *testing.T) {
 			"console.error('err')\nprocess.exit(3)\n",
 	} {
 		res, out := b.ok(language, code, args{"args": []string{"a b", "$c"}, "env": map[string]string{"GIVEN": "x y"}})
-		b.equal(language+": stdout", out.Stdout, "from the workspace\n['a b', '$c'] x y ''\n")
-		b.equal(language+": stderr", out.Stderr, "err\n")
-		b.equal(language+": exit code", out.ExitCode, 3)
-		b.contains(language+": content", res.Content, "(exit code 3)")
+		b.Equal(language+": stdout", out.Stdout, "from the workspace\n['a b', '$c'] x y ''\n")
+		b.Equal(language+": stderr", out.Stderr, "err\n")
+		b.Equal(language+": exit code", out.ExitCode, 3)
+		b.Contains(language+": content", res.Content, "(exit code 3)")
 		if out.Files == nil || len(out.Files) != 0 {
 			t.Errorf("%s: files %v", language, out.Files)
 		}
 	}
-	b.equal("questions", b.questions(), 0)
+	b.Equal("questions", len(b.Questions()), 0)
 }
 
 func TestGo(t *testing.T) {
@@ -47,16 +47,16 @@ func TestGo(t *testing.T) {
 	b := newBench(t, setup{})
 	_, out := b.ok("go", "package main\n\nimport \"os\"\n\nfunc main() {\n\tprintln(os.Args[1])\n\tos.Stdout.WriteString(\"out\\n\")\n}\n",
 		args{"args": []string{"given"}, "timeout": 300})
-	b.equal("stdout", out.Stdout, "out\n")
-	b.equal("stderr", out.Stderr, "given\n")
+	b.Equal("stdout", out.Stdout, "out\n")
+	b.Equal("stderr", out.Stderr, "given\n")
 	_, out = b.ok("go", "package main\n\nfunc main() { undefined() }\n", args{"timeout": 300})
-	b.contains("stderr", out.Stderr, "undefined: undefined")
+	b.Contains("stderr", out.Stderr, "undefined: undefined")
 }
 
 func TestModulesOfJavaScript(t *testing.T) {
 	b := newBench(t, setup{})
 	_, out := b.ok("javascript", "import os from 'node:os'\nconst x = await Promise.resolve(os.EOL)\nconsole.log(JSON.stringify(x))\n")
-	b.equal("stdout", out.Stdout, "\"\\n\"\n")
+	b.Equal("stdout", out.Stdout, "\"\\n\"\n")
 }
 
 // png is an image of one pixel.
@@ -72,16 +72,16 @@ open("plot.png", "wb").write(base64.b64decode("`+png+`"))
 os.symlink("/etc/passwd", "link")
 print(os.getcwd() != os.environ["WORKSPACE"])
 `)
-	b.equal("stdout", out.Stdout, "True\n")
+	b.Equal("stdout", out.Stdout, "True\n")
 	if len(out.Files) != 2 || out.Files[0].Name != "plot.png" || out.Files[1].Name != "sub/table.csv" {
 		t.Fatalf("files %+v", out.Files)
 	}
-	b.equal("type", out.Files[0].MIME, "image/png")
-	b.contains("content", res.Content, "made sub/table.csv, 4 bytes; read_file /spill/")
+	b.Equal("type", out.Files[0].MIME, "image/png")
+	b.Contains("content", res.Content, "made sub/table.csv, 4 bytes; read_file /spill/")
 	if len(res.Attachments) != 1 || !bytes.HasPrefix(res.Attachments[0].Data, []byte("\x89PNG")) {
 		t.Errorf("attachments %+v", res.Attachments)
 	}
-	b.equal("the workspace", len(names(t, b.dir)), 0)
+	b.Equal("the workspace", len(names(t, b.Dir)), 0)
 }
 
 func names(t *testing.T, dir string) (list []string) {
@@ -100,28 +100,28 @@ func TestWorkspaceIsReadOnlyUnlessAskedFor(t *testing.T) {
 	b := newBench(t, setup{})
 	write := "import os\nopen(os.environ['WORKSPACE'] + '/made', 'w').write('x')\n"
 	_, out := b.ok("python", write)
-	b.contains("stderr", out.Stderr, "Read-only file system")
-	b.equal("made", b.exists("made"), false)
-	b.equal("questions", b.questions(), 0)
+	b.Contains("stderr", out.Stderr, "Read-only file system")
+	b.Equal("made", b.Exists("made"), false)
+	b.Equal("questions", len(b.Questions()), 0)
 	_, out = b.ok("python", write, args{"write": true})
-	b.equal("exit code", out.ExitCode, 0)
-	b.equal("made", b.exists("made"), true)
-	b.equal("questions about writing", b.questions(), 1)
+	b.Equal("exit code", out.ExitCode, 0)
+	b.Equal("made", b.Exists("made"), true)
+	b.Equal("questions about writing", len(b.Questions()), 1)
 }
 
 func TestSecretsAreAskedForByName(t *testing.T) {
 	allow := false
 	b := newBench(t, setup{answer: func(approval.Question) approval.Answer { return approval.Answer{Approved: allow} }})
-	b.put(".env", "TOKEN=secret")
+	b.Put(".env", "TOKEN=secret", 0o644)
 	res := b.call("bash", "cat $WORKSPACE/.env")
 	if raw, _ := json.Marshal(res); strings.Contains(string(raw), "secret") {
 		t.Errorf("a secret was read: %s", raw)
 	}
 	_, out := b.ok("bash", "cat $WORKSPACE/.env || true")
-	b.equal("of a program that goes on", out.Stdout, "")
+	b.Equal("of a program that goes on", out.Stdout, "")
 	allow = true
 	_, out = b.ok("bash", "cat $WORKSPACE/.env")
-	b.equal("approved", out.Stdout, "TOKEN=secret")
+	b.Equal("approved", out.Stdout, "TOKEN=secret")
 }
 
 func TestWhatIsFree(t *testing.T) {
@@ -137,7 +137,7 @@ func TestWhatIsFree(t *testing.T) {
 		{partial, nil, tongs.Ask},
 	} {
 		e := tc.b.explain("python", "print(1)", tc.more)
-		tc.b.equal(fmt.Sprint(tc.more), e.Decision, tc.want)
+		tc.b.Equal(fmt.Sprint(tc.more), e.Decision, tc.want)
 		for _, effect := range e.Effects {
 			if effect.Kind == tongs.EffectExecute && (effect.Unknown || effect.Version == "" || effect.Argv[0] != "python3") {
 				t.Errorf("effect %+v", effect)
@@ -145,8 +145,8 @@ func TestWhatIsFree(t *testing.T) {
 		}
 	}
 	_, out := partial.ok("python", "print(1)")
-	partial.equal("stdout", out.Stdout, "1\n")
-	partial.equal("questions", partial.questions(), 1)
+	partial.Equal("stdout", out.Stdout, "1\n")
+	partial.Equal("questions", len(partial.Questions()), 1)
 }
 
 func TestRulesHold(t *testing.T) {
@@ -154,10 +154,10 @@ func TestRulesHold(t *testing.T) {
 		return tongs.Rule{Layer: tongs.LayerUser, Effects: tongs.Kinds(tongs.EffectExecute), Pattern: pattern, Decision: d}
 	}
 	b := newBench(t, setup{rules: []tongs.Rule{rule("node", tongs.Blocked), rule("rm", tongs.Blocked), rule("git push", tongs.Ask)}})
-	b.fails(tongs.CodeBlocked, "", b.call("javascript", "console.log(1)"))
-	b.fails(tongs.CodeBlocked, "", b.call("bash", "echo a; env rm x"))
-	b.equal("asked for in a script", b.explain("bash", "if true; then git push; fi").Decision, tongs.Ask)
-	b.equal("another script", b.explain("bash", "echo $(git log)").Decision, tongs.PreApproved)
+	b.Fails(tongs.CodeBlocked, "", b.call("javascript", "console.log(1)"))
+	b.Fails(tongs.CodeBlocked, "", b.call("bash", "echo a; env rm x"))
+	b.Equal("asked for in a script", b.explain("bash", "if true; then git push; fi").Decision, tongs.Ask)
+	b.Equal("another script", b.explain("bash", "echo $(git log)").Decision, tongs.PreApproved)
 }
 
 // A grant is one for the program that was shown.
@@ -178,42 +178,42 @@ func TestGrantIsForTheProgramShown(t *testing.T) {
 		{"print(1)", nil, 0},
 	} {
 		b.ok("python", tc.code, tc.more)
-		b.equal(fmt.Sprintf("questions of call %d", i), b.questions(), tc.want)
+		b.Equal(fmt.Sprintf("questions of call %d", i), len(b.Questions()), tc.want)
 	}
 }
 
 func TestPreviewShowsTheProgram(t *testing.T) {
 	b := newBench(t, setup{partial: true})
 	b.ok("python", "if 1:\n\tprint('a')  # \u202e evil\n", args{"args": []string{"x"}, "env": map[string]string{"A": "1"}})
-	q := b.asked[0]
-	b.equal("preview", q.Preview, "A=1\narguments: [\"x\"]\nif 1:\n    print('a')  # \\u202e evil")
-	b.contains("message", q.Message, "in a sandbox that is not full")
+	q := b.Questions()[0]
+	b.Equal("preview", q.Preview, "A=1\narguments: [\"x\"]\nif 1:\n    print('a')  # \\u202e evil")
+	b.Contains("message", q.Message, "in a sandbox that is not full")
 }
 
 func TestTimeoutKeepsOutputAndFiles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, setup{})
 	res := b.call("python", "import time\nopen('made', 'w').close()\nprint('partial')\ntime.sleep(100)", args{"timeout": 1})
-	b.fails(tongs.CodeTimeout, "killed after 1s", res)
+	b.Fails(tongs.CodeTimeout, "killed after 1s", res)
 	out := b.value(res)
-	b.equal("stdout", out.Stdout, "partial\n")
-	b.equal("timed out", out.TimedOut, true)
-	b.equal("files", len(out.Files), 1)
+	b.Equal("stdout", out.Stdout, "partial\n")
+	b.Equal("timed out", out.TimedOut, true)
+	b.Equal("files", len(out.Files), 1)
 	var v schema.Validator
-	b.must(v.CheckOutput(b.tool.Spec(), res.Value))
+	b.Must(v.CheckOutput(b.tool.Spec(), res.Value))
 }
 
 func TestCancel(t *testing.T) {
 	b := newBench(t, setup{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	res := b.engine.Call(ctx, &tongs.Call{Tool: "run_code", Args: b.args("bash", "echo started; sleep 100"), Sink: func(u tongs.Update) {
+	res := b.Engine.Call(ctx, &tongs.Call{Tool: "run_code", Args: b.JSON(given("bash", "echo started; sleep 100", nil)...), Sink: func(u tongs.Update) {
 		if strings.Contains(u.Text, "started") {
 			cancel()
 		}
 	}})
-	b.fails(tongs.CodeCancelled, "", res)
-	b.contains("content", res.Content, "started")
+	b.Fails(tongs.CodeCancelled, "", res)
+	b.Contains("content", res.Content, "started")
 }
 
 // host is a name that means the machine itself, for the guard of the tests.
@@ -236,17 +236,18 @@ func TestNetworkIsAskedForByHost(t *testing.T) {
 	url := server(t)
 	b := newBench(t, setup{private: host})
 	_, out := b.ok("python", fetch, args{"args": []string{url}, "network": true})
-	b.equal("stdout", out.Stdout, "answer\n")
-	b.equal("stderr of the run that failed", out.Stderr, "")
-	if len(b.asked) != 2 {
-		t.Fatalf("%d questions", len(b.asked))
+	b.Equal("stdout", out.Stdout, "answer\n")
+	b.Equal("stderr of the run that failed", out.Stderr, "")
+	asked := b.Questions()
+	if len(asked) != 2 {
+		t.Fatalf("%d questions", len(asked))
 	}
 	found := false
-	for _, e := range b.asked[1].Effects {
+	for _, e := range asked[1].Effects {
 		found = found || e.Kind == tongs.EffectNetwork && strings.HasPrefix(e.Host, host)
 	}
 	if !found {
-		t.Errorf("the second question is about %v", b.asked[1].Effects)
+		t.Errorf("the second question is about %v", asked[1].Effects)
 	}
 }
 
@@ -257,18 +258,18 @@ func TestNoNetworkUnlessAskedFor(t *testing.T) {
 	if out.ExitCode == 0 || strings.Contains(out.Stdout, "answer") {
 		t.Errorf("it was reached: %q", out.Stdout)
 	}
-	b.contains("content", res.Content, "there is no network without network: true")
-	b.equal("questions", b.questions(), 0)
+	b.Contains("content", res.Content, "there is no network without network: true")
+	b.Equal("questions", len(b.Questions()), 0)
 }
 
 func TestWrongUse(t *testing.T) {
 	b := newBench(t, setup{})
-	b.fails(tongs.CodeInvalidArgs, "language", b.call("cobol", "x"))
-	b.fails(tongs.CodeInvalidArgs, "code", b.call("python", ""))
-	b.fails(tongs.CodeInvalidArgs, "WORKSPACE", b.call("python", "x", args{"env": map[string]string{"WORKSPACE": "/"}}))
-	b.fails(tongs.CodeInvalidArgs, "A B", b.call("python", "x", args{"env": map[string]string{"A B": "/"}}))
-	b.fails(tongs.CodeInvalidArgs, "NUL", b.call("python", "x", args{"env": map[string]string{"A": "\x00"}}))
-	b.fails(tongs.CodeInvalidArgs, "timeout", b.call("python", "x", args{"timeout": 601}))
+	b.Fails(tongs.CodeInvalidArgs, "language", b.call("cobol", "x"))
+	b.Fails(tongs.CodeInvalidArgs, "code", b.call("python", ""))
+	b.Fails(tongs.CodeInvalidArgs, "WORKSPACE", b.call("python", "x", args{"env": map[string]string{"WORKSPACE": "/"}}))
+	b.Fails(tongs.CodeInvalidArgs, "A B", b.call("python", "x", args{"env": map[string]string{"A B": "/"}}))
+	b.Fails(tongs.CodeInvalidArgs, "NUL", b.call("python", "x", args{"env": map[string]string{"A": "\x00"}}))
+	b.Fails(tongs.CodeInvalidArgs, "timeout", b.call("python", "x", args{"timeout": 601}))
 }
 
 func TestMissingInterpreter(t *testing.T) {
@@ -282,31 +283,31 @@ func TestMissingInterpreter(t *testing.T) {
 		return tool
 	}
 	b := newBench(t, setup{tool: only("bash")})
-	b.fails(tongs.CodeConfigError, "node or nodejs is not installed here; install Node.js", b.call("javascript", "x"))
-	b.fails(tongs.CodeConfigError, "or use what is there: bash", b.call("python", "x"))
+	b.Fails(tongs.CodeConfigError, "node or nodejs is not installed here; install Node.js", b.call("javascript", "x"))
+	b.Fails(tongs.CodeConfigError, "or use what is there: bash", b.call("python", "x"))
 	b = newBench(t, setup{tool: only("ruby")})
-	b.fails(tongs.CodeConfigError, "none of the other languages", b.call("go", "x"))
-	b.equal("questions", b.questions(), 0)
+	b.Fails(tongs.CodeConfigError, "none of the other languages", b.call("go", "x"))
+	b.Equal("questions", len(b.Questions()), 0)
 }
 
 func TestLongAndStrangeCode(t *testing.T) {
 	b := newBench(t, setup{})
 	long := strings.Repeat("# a comment that makes the program longer than an argument may be\n", 10_000) + "print('end')\n"
 	_, out := b.ok("python", long)
-	b.equal("long", out.Stdout, "end\n")
+	b.Equal("long", out.Stdout, "end\n")
 	_, out = b.ok("python", "print('ä', \"$HOME `id` '\")")
-	b.equal("quotes", out.Stdout, "ä $HOME `id` '\n")
+	b.Equal("quotes", out.Stdout, "ä $HOME `id` '\n")
 	_, out = b.ok("bash", "read x; echo \"<$x>\"\necho next")
-	b.equal("a script that reads", out.Stdout, "<>\nnext\n")
+	b.Equal("a script that reads", out.Stdout, "<>\nnext\n")
 	_, out = b.ok("python", "import sys\nsys.stdout.buffer.write(b'a\\xff\\x1b[31mb\\n')")
-	b.equal("bytes", out.Stdout, "a\uFFFDb\n")
+	b.Equal("bytes", out.Stdout, "a\uFFFDb\n")
 }
 
 func TestConformance(t *testing.T) {
 	b := newBench(t, setup{})
 	tooltest.Run(t, b.tool, tooltest.Options{
 		Caller: func(_ tooltest.TB, tool tongs.Tool, dir string) tongs.Caller {
-			return newBench(t, setup{tool: tool, dir: dir}).engine
+			return newBench(t, setup{tool: tool, dir: dir}).Engine
 		},
 		Files: map[string]string{"a.txt": "one\n"},
 		Valid: []string{
@@ -323,11 +324,11 @@ func TestConformance(t *testing.T) {
 func TestAProgramWithoutFilesLeavesNothing(t *testing.T) {
 	b := newBench(t, setup{})
 	b.ok("bash", "true")
-	left, err := filepath.Glob(filepath.Join(b.spill, "*", "*"))
-	b.must(err)
-	b.equal("left in the spill", len(left), 0)
+	left, err := filepath.Glob(filepath.Join(b.Spill.Dir(), "*", "*"))
+	b.Must(err)
+	b.Equal("left in the spill", len(left), 0)
 	b.ok("bash", "echo x > made")
-	left, err = filepath.Glob(filepath.Join(b.spill, "*", "*", "made"))
-	b.must(err)
-	b.equal("files in the spill", len(left), 1)
+	left, err = filepath.Glob(filepath.Join(b.Spill.Dir(), "*", "*", "made"))
+	b.Must(err)
+	b.Equal("files in the spill", len(left), 1)
 }

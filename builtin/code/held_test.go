@@ -24,11 +24,11 @@ open(os.environ["WORKSPACE"] + "/.vscode/tasks.json", "w").write("EVIL")
 open(os.environ["WORKSPACE"] + "/plain", "w").write("x")`
 	for _, approve = range []bool{false, true} {
 		res, _ := b.ok("python", program, args{"write": true})
-		b.equal("questions", b.questions(), 2)
-		b.equal("plain", b.exists("plain"), true)
-		b.equal("in its place", b.exists(".vscode/tasks.json"), approve)
+		b.Equal("questions", len(b.Questions()), 2)
+		b.Equal("plain", b.Exists("plain"), true)
+		b.Equal("in its place", b.Exists(".vscode/tasks.json"), approve)
 		if !approve {
-			b.contains("content", res.Content, ".vscode is a protected name and is held")
+			b.Contains("content", res.Content, ".vscode is a protected name and is held")
 		}
 	}
 }

@@ -15,8 +15,8 @@ func TestTimeoutsAreOptions(t *testing.T) {
 	}
 	b := newBench(t, setup{tool: tool})
 	input := tool.Spec().Input.Properties["timeout"]
-	b.equal("default", string(input.Default), "1")
-	b.equal("maximum", *input.Maximum, 7.0)
-	b.fails(tongs.CodeTimeout, "longer timeout (7 at most)", b.call("bash", "sleep 100"))
-	b.fails(tongs.CodeInvalidArgs, "timeout", b.call("bash", "true", args{"timeout": 8}))
+	b.Equal("default", string(input.Default), "1")
+	b.Equal("maximum", *input.Maximum, 7.0)
+	b.Fails(tongs.CodeTimeout, "longer timeout (7 at most)", b.call("bash", "sleep 100"))
+	b.Fails(tongs.CodeInvalidArgs, "timeout", b.call("bash", "true", args{"timeout": 8}))
 }

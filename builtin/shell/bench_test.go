@@ -20,7 +20,7 @@ func BenchmarkCommand(b *testing.B) {
 func BenchmarkPlan(b *testing.B) {
 	bench := newBench(b, setup{rules: rules(tongs.PreApproved, "git", "head")})
 	for b.Loop() {
-		bench.explain("shell", args{"command": "git log --oneline | head -3 && cd . && git status"})
+		bench.Explain("shell", args{"command": "git log --oneline | head -3 && cd . && git status"})
 	}
 }
 

@@ -6,20 +6,23 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/internal/workbench"
 	"github.com/tongs-ai/tongs/tooltest"
 )
 
 func TestConformance(t *testing.T) {
-	needsLinux(t)
-	host := &bench{TB: t}
-	set, err := New(Options{Background: true, Settle: 1})
-	host.must(err)
-	t.Cleanup(set.CloseAll)
-	caller := func(t tooltest.TB, tool tongs.Tool, dir string) tongs.Caller {
-		b := &bench{TB: host.TB, set: set, dir: dir}
-		opt := b.engineOptions(dir, setup{})
+	set := newBench(t, setup{Options: Options{Background: true, Settle: 1}}).set
+	in := func(dir string) (*bench, engine.Options) {
+		o := setup{}.bench()
+		o.Dir = dir
+		common, opt := workbench.New(t, o)
+		return &bench{Bench: common, set: set}, opt
+	}
+	caller := func(_ tooltest.TB, tool tongs.Tool, dir string) tongs.Caller {
+		b, opt := in(dir)
 		b.rebuild(opt, tool)
-		return b.engine
+		return b.Engine
 	}
 	tooltest.Run(t, set.Tools()[0], tooltest.Options{
 		Caller: caller, Files: map[string]string{"a.txt": "one\n", "sub/b": ""},
@@ -32,16 +35,16 @@ func TestConformance(t *testing.T) {
 	})
 	tooltest.Run(t, set.Tools()[1], tooltest.Options{
 		Caller: func(t tooltest.TB, tool tongs.Tool, dir string) tongs.Caller {
-			b := &bench{TB: host.TB, set: set, dir: dir}
-			b.rebuild(b.engineOptions(dir, setup{}))
-			res := b.engine.Call(context.Background(), &tongs.Call{
+			b, opt := in(dir)
+			b.rebuild(opt)
+			res := b.Engine.Call(context.Background(), &tongs.Call{
 				Tool: "shell", Session: "output", Args: json.RawMessage(`{"command":"true","background":true}`),
 			})
 			if !res.OK() {
 				t.Fatalf("%v", res.Error)
 			}
-			b.rebuild(b.engineOptions(dir, setup{}), tool)
-			return b.engine
+			b.rebuild(opt, tool)
+			return b.Engine
 		},
 		Valid: []string{`{"action":"list"}`},
 	})

@@ -16,10 +16,10 @@ func TestJobsThatReadWhatIsWrittenNext(t *testing.T) {
 	})
 	out := b.sh("bash", args{"background": true})
 	approve = false
-	first := b.call("shell_jobs", args{"action": "write", "id": out.Job, "input": "read y\n"})
-	b.equal("reading", first.OK(), true)
+	first := b.Call("shell_jobs", args{"action": "write", "id": out.Job, "input": "read y\n"})
+	b.Equal("reading", first.OK(), true)
 	b.fails(tongs.CodeDenied, "declined", "shell_jobs", args{"action": "write", "id": out.Job, "input": ": '\ntouch made\n: '\n", "eof": true})
-	b.equal("made", b.exists("made"), false)
+	b.Equal("made", b.Exists("made"), false)
 }
 
 // What the call gives as standard input is read by the first that reads, not by whom the text puts it next to.
@@ -30,6 +30,6 @@ func TestInputOfTheCallIsNotTheTextBesideIt(t *testing.T) {
 		"bash":              "read y\n: '\ntouch made\n: '\n",
 	} {
 		b.fails(tongs.CodeDenied, "declined", "shell", args{"command": command, "stdin": stdin})
-		b.equal("made", b.exists("made"), false)
+		b.Equal("made", b.Exists("made"), false)
 	}
 }

@@ -25,13 +25,13 @@ func TestPlantedNamesAreHeldAndSaid(t *testing.T) {
 	for _, how := range []args{{}, {"pty": true}, {"persist": true}} {
 		b := newBench(t, setup{answer: onlyCommands})
 		res := b.shell(plant, how)
-		b.equal("planted", b.exists(".envrc"), false)
+		b.Equal("planted", b.Exists(".envrc"), false)
 		for _, want := range []string{".envrc is a protected name and is held", "/spill/", "not that", "copying"} {
-			b.contains("content", res.Content, want)
+			b.Contains("content", res.Content, want)
 		}
-		asked := b.questions()
-		b.equal("questions", len(asked), 2)
-		b.contains("preview", asked[1].Preview, "EVIL")
+		asked := b.Questions()
+		b.Equal("questions", len(asked), 2)
+		b.Contains("preview", asked[1].Preview, "EVIL")
 		if strings.Contains(asked[1].Preview, "python3") {
 			t.Errorf("the second question shows the command again: %s", asked[1].Preview)
 		}
@@ -51,17 +51,17 @@ func TestHeldNamesCanBeCopiedBack(t *testing.T) {
 	host, _, _ := strings.Cut(rest, " there")
 	b.fails(tongs.CodeDenied, "not that", "shell", args{"command": "cp " + host + " .envrc"})
 	approve = true
-	b.questions()
+	b.Questions()
 	b.shell("cp " + host + " .envrc")
-	b.equal("questions", len(b.questions()), 1)
-	b.equal(".envrc", b.get(".envrc"), "EVIL")
+	b.Equal("questions", len(b.Questions()), 1)
+	b.Equal(".envrc", b.Get(".envrc"), "EVIL")
 }
 
 func TestPlantedNamesOfTimedOutCommands(t *testing.T) {
 	b := newBench(t, setup{answer: onlyCommands})
 	res := b.fails(tongs.CodeTimeout, "killed", "shell", args{"command": plant + "; sleep 100", "timeout": 1})
-	b.contains("content", res.Content, ".envrc is a protected name and is held")
-	b.equal("planted", b.exists(".envrc"), false)
+	b.Contains("content", res.Content, ".envrc is a protected name and is held")
+	b.Equal("planted", b.Exists(".envrc"), false)
 }
 
 // A job is asked about by the call that learns of its end.
@@ -75,18 +75,18 @@ func TestPlantedNamesOfJobs(t *testing.T) {
 	}})
 	for _, approve = range []bool{false, true} {
 		out := b.sh(plant+"; cat", args{"background": true})
-		b.equal("while it runs", b.exists(".envrc"), true)
-		b.questions()
-		b.call("shell_jobs", args{"action": "write", "id": out.Job, "eof": true})
-		res := b.call("shell_jobs", args{"action": "wait", "id": out.Job})
-		asked := b.questions()
-		b.equal("questions", len(asked), 1)
-		b.equal("in its place", b.exists(".envrc"), approve)
+		b.Equal("while it runs", b.Exists(".envrc"), true)
+		b.Questions()
+		b.Call("shell_jobs", args{"action": "write", "id": out.Job, "eof": true})
+		res := b.Call("shell_jobs", args{"action": "wait", "id": out.Job})
+		asked := b.Questions()
+		b.Equal("questions", len(asked), 1)
+		b.Equal("in its place", b.Exists(".envrc"), approve)
 		if !approve {
-			b.contains("content", res.Content, ".envrc is a protected name and is held")
+			b.Contains("content", res.Content, ".envrc is a protected name and is held")
 		}
-		b.call("shell_jobs", args{"action": "read", "id": out.Job})
-		b.equal("questions", len(b.questions()), 0)
+		b.Call("shell_jobs", args{"action": "read", "id": out.Job})
+		b.Equal("questions", len(b.Questions()), 0)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestPlantedNamesOfJobs(t *testing.T) {
 func TestPlantedNamesOfShortJobs(t *testing.T) {
 	b := newBench(t, setup{Options: Options{Background: true, Settle: 1 << 40}, answer: onlyCommands})
 	res := b.shell(plant, args{"background": true})
-	b.contains("content", res.Content, ".envrc is a protected name and is held")
-	b.equal("questions", len(b.questions()), 2)
-	b.equal("planted", b.exists(".envrc"), false)
+	b.Contains("content", res.Content, ".envrc is a protected name and is held")
+	b.Equal("questions", len(b.Questions()), 2)
+	b.Equal("planted", b.Exists(".envrc"), false)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/internal/workbench"
 	"github.com/tongs-ai/tongs/output"
 )
 
@@ -37,7 +38,7 @@ func (b *bench) job(action, id string, more ...args) JobsOutput {
 			a[k] = v
 		}
 	}
-	res := b.call("shell_jobs", a)
+	res := b.Call("shell_jobs", a)
 	if !res.OK() {
 		b.Fatalf("shell_jobs %v: %v", a, res.Error)
 	}
@@ -65,24 +66,24 @@ func TestLifeOfAJob(t *testing.T) {
 	b := jobsBench(t, setup{})
 	id := b.start("echo one; read line; echo got $line; read line; exit 7")
 	cursor := b.expect(id, 0, "one\n")
-	list := value[JobsOutput](b, b.call("shell_jobs", args{"action": "list"}))
+	list := value[JobsOutput](b, b.Call("shell_jobs", args{"action": "list"}))
 	if len(list.Jobs) != 1 || !list.Jobs[0].Running || list.Jobs[0].ID != id || list.Jobs[0].ExitCode != -1 {
 		t.Errorf("jobs %+v", list.Jobs)
 	}
-	b.questions()
+	b.Questions()
 	b.job("write", id, args{"input": "hello\n"})
-	b.equal("questions about writing to it", len(b.questions()), 1)
+	b.Equal("questions about writing to it", len(b.Questions()), 1)
 	cursor = b.expect(id, cursor, "got hello\n")
 	b.job("write", id, args{"input": "\n"})
 	out := b.job("wait", id, args{"timeout": 20})
 	if st := out.Jobs[0]; st.Running || st.ExitCode != 7 {
 		t.Errorf("%+v", st)
 	}
-	b.equal("after the cursor", b.job("read", id, args{"cursor": cursor}).Output, "")
-	b.equal("all of it", b.job("read", id).Output, "one\ngot hello\n")
+	b.Equal("after the cursor", b.job("read", id, args{"cursor": cursor}).Output, "")
+	b.Equal("all of it", b.job("read", id).Output, "one\ngot hello\n")
 	b.fails(tongs.CodeExecutionError, "has ended", "shell_jobs", args{"action": "write", "id": id, "input": "x\n"})
-	res := b.call("shell_jobs", args{"action": "list"})
-	b.contains("list", res.Content, "ended with exit code 7")
+	res := b.Call("shell_jobs", args{"action": "list"})
+	b.Contains("list", res.Content, "ended with exit code 7")
 }
 
 func TestLookingAfterJobsIsFree(t *testing.T) {
@@ -91,44 +92,44 @@ func TestLookingAfterJobsIsFree(t *testing.T) {
 		Layer: tongs.LayerUser, Toolset: Toolset, Effects: tongs.Kinds(tongs.EffectExecute), Decision: tongs.Ask, Fallback: true,
 	}}})
 	id := b.start("sleep 100")
-	b.equal("questions about the job", len(b.questions()), 1)
+	b.Equal("questions about the job", len(b.Questions()), 1)
 	b.job("read", id)
-	b.call("shell_jobs", args{"action": "list"})
+	b.Call("shell_jobs", args{"action": "list"})
 	b.job("wait", id, args{"timeout": 1})
 	out := b.job("kill", id)
 	if out.Jobs[0].Running || out.Jobs[0].Signal != "killed" {
 		t.Errorf("%+v", out.Jobs[0])
 	}
-	b.equal("questions", len(b.questions()), 0)
+	b.Equal("questions", len(b.Questions()), 0)
 }
 
 func TestInputOfAShellIsDecidedAsCommands(t *testing.T) {
 	b := jobsBench(t, setup{rules: append(rules(tongs.PreApproved, "echo", "python3"), rules(tongs.Blocked, "rm")...)})
 	id := b.start("bash")
-	b.questions()
+	b.Questions()
 	b.job("write", id, args{"input": "echo free\n"})
 	b.expect(id, 0, "free\n")
-	b.equal("questions about what a rule frees", len(b.questions()), 0)
+	b.Equal("questions about what a rule frees", len(b.Questions()), 0)
 	b.fails(tongs.CodeBlocked, "", "shell_jobs", args{"action": "write", "id": id, "input": "echo a; env rm x\n"})
 	b.fails(tongs.CodeInvalidArgs, "newline", "shell_jobs", args{"action": "write", "id": id, "input": "echo a"})
 	b.fails(tongs.CodeInvalidArgs, "parsed", "shell_jobs", args{"action": "write", "id": id, "input": "cat <<X\n"})
 	b.job("write", id, args{"input": "touch made\n"})
-	b.equal("questions about the rest", len(b.questions()), 1)
+	b.Equal("questions about the rest", len(b.Questions()), 1)
 	// From here on another program reads what is written.
 	b.job("write", id, args{"input": "python3 -i -q\n"})
-	b.equal("questions about an interpreter", len(b.questions()), 1)
+	b.Equal("questions about an interpreter", len(b.Questions()), 1)
 	b.job("write", id, args{"input": "echo = 1\n"})
-	b.equal("questions about what looks like a free command", len(b.questions()), 1)
+	b.Equal("questions about what looks like a free command", len(b.Questions()), 1)
 	b.job("kill", id)
 }
 
 func TestInputOfOtherProgramsIsAsked(t *testing.T) {
 	b := jobsBench(t, setup{rules: rules(tongs.PreApproved, "cat", "bash", "python3", "sort")})
-	b.put("s.sh", "read x; $x\n", 0o755)
+	b.Put("s.sh", "read x; $x\n", 0o755)
 	for _, command := range []string{"python3 -c 'exec(input())'", "bash s.sh", "cat | bash", "bash -c 'read x; $x'"} {
 		id := b.start(command)
-		b.questions()
-		e := b.explain("shell_jobs", args{"action": "write", "id": id, "input": "echo x\n"})
+		b.Questions()
+		e := b.Explain("shell_jobs", args{"action": "write", "id": id, "input": "echo x\n"})
 		if e.Decision != tongs.Ask {
 			t.Errorf("%s: %s, effects %v", command, e.Decision, e.Effects)
 		}
@@ -146,15 +147,13 @@ func TestReaderThatChangesWhileAPersonIsAsked(t *testing.T) {
 			return approval.Answer{Approved: true}
 		}
 		if asked++; asked == 1 {
-			b.mu.Unlock()
-			defer b.mu.Lock()
 			b.job("write", "job1", args{"input": "python3 -i -q\n"})
 		}
 		return approval.Answer{Approved: asked == 1}
 	}})
 	b.start("bash")
 	b.fails(tongs.CodeDenied, "", "shell_jobs", args{"action": "write", "id": "job1", "input": "touch made\n"})
-	b.equal("times asked", asked, 2)
+	b.Equal("times asked", asked, 2)
 }
 
 func TestJobsBelongToTheirSession(t *testing.T) {
@@ -163,18 +162,18 @@ func TestJobsBelongToTheirSession(t *testing.T) {
 	as := func(session string, a args) *tongs.Result {
 		return b.callAs(context.Background(), session, "shell_jobs", a, nil)
 	}
-	b.contains("list of another session", as("other", args{"action": "list"}).Content, "(no jobs)")
+	b.Contains("list of another session", as("other", args{"action": "list"}).Content, "(no jobs)")
 	for _, action := range []string{"read", "write", "wait", "kill"} {
 		res := as("other", args{"action": action, "id": id, "input": "x\n"})
 		if res.OK() || res.Error.Code != tongs.CodeInvalidArgs || strings.Contains(res.Error.Message, "but") {
 			t.Errorf("%s: %v", action, res.Error)
 		}
 	}
-	b.equal("running", b.job("read", id).Jobs[0].Running, true)
+	b.Equal("running", b.job("read", id).Jobs[0].Running, true)
 	b.set.Close("other")
-	b.equal("running still", b.job("read", id).Jobs[0].Running, true)
+	b.Equal("running still", b.job("read", id).Jobs[0].Running, true)
 	j, err := b.set.jobs.find("s", id)
-	b.must(err)
+	b.Must(err)
 	b.set.Close("s")
 	if _, ended := j.ended(); !ended {
 		t.Error("the job lives on after its session")
@@ -209,7 +208,7 @@ func TestManyStartsAtOnceStayBounded(t *testing.T) {
 	started := 0
 	for range 10 {
 		wg.Go(func() {
-			if res := b.call("shell", args{"command": "sleep 100", "background": true}); res.OK() {
+			if res := b.Call("shell", args{"command": "sleep 100", "background": true}); res.OK() {
 				mu.Lock()
 				started++
 				mu.Unlock()
@@ -217,7 +216,7 @@ func TestManyStartsAtOnceStayBounded(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	b.equal("started", started, 3)
+	b.Equal("started", started, 3)
 }
 
 func TestEndedJobsAreForgottenInTime(t *testing.T) {
@@ -225,7 +224,7 @@ func TestEndedJobsAreForgottenInTime(t *testing.T) {
 	for range maxEnded + 3 {
 		b.job("wait", b.start("true"))
 	}
-	list := value[JobsOutput](b, b.call("shell_jobs", args{"action": "list"}))
+	list := value[JobsOutput](b, b.Call("shell_jobs", args{"action": "list"}))
 	if n := len(list.Jobs); n > maxEnded+1 {
 		t.Errorf("%d jobs are remembered", n)
 	}
@@ -234,19 +233,19 @@ func TestEndedJobsAreForgottenInTime(t *testing.T) {
 func TestOutputOfJobsIsBoundedAndKept(t *testing.T) {
 	var b *bench
 	b = jobsBench(t, setup{Options: Options{JobBytes: 1000, JobOutput: func(_, job string) tongs.Stream {
-		return output.Bounds{Spill: b.spill, Limits: output.Limits{Stream: 100}}.Stream(job, "output", nil)
+		return output.Bounds{Spill: b.Spill, Limits: output.Limits{Stream: 100}}.Stream(job, "output", nil)
 	}}})
 	id := b.start("seq 1 100000; read x")
 	b.expect(id, 0, "100000\n")
-	res := b.call("shell_jobs", args{"action": "read", "id": id})
+	res := b.Call("shell_jobs", args{"action": "read", "id": id})
 	out := value[JobsOutput](b, res)
 	if len(out.Output) > 1000 || out.Lost != out.Cursor-1000 {
 		t.Errorf("%d bytes, %d lost of %d", len(out.Output), out.Lost, out.Cursor)
 	}
-	b.contains("content", res.Content, "no longer kept; read_file /spill/"+id+"/output.txt has all of it")
+	b.Contains("content", res.Content, "no longer kept; read_file /spill/"+id+"/output.txt has all of it")
 	b.job("kill", id)
-	data, err := os.ReadFile(strings.Replace(out.Path, "/spill", b.spill.Dir(), 1))
-	b.must(err)
+	data, err := os.ReadFile(strings.Replace(out.Path, "/spill", b.Spill.Dir(), 1))
+	b.Must(err)
 	if int64(len(data)) != out.Cursor {
 		t.Errorf("%d bytes kept of %d", len(data), out.Cursor)
 	}
@@ -263,8 +262,8 @@ func TestJobsWithTimeTerminalAndInput(t *testing.T) {
 	counted := b.start("wc -c", args{"stdin": "12345"})
 	b.job("write", counted, args{"input": "678", "eof": true})
 	b.job("wait", counted)
-	b.equal("all input", b.job("read", counted).Output, "8\n")
-	b.equal("signal of the one with a time-out", b.job("wait", limited).Jobs[0].Signal, "killed")
+	b.Equal("all input", b.job("read", counted).Output, "8\n")
+	b.Equal("signal of the one with a time-out", b.job("wait", limited).Jobs[0].Signal, "killed")
 }
 
 func TestWritingToAJobThatDoesNotRead(t *testing.T) {
@@ -285,7 +284,7 @@ func TestWrongUseOfJobs(t *testing.T) {
 	id := b.start("cat")
 	b.fails(tongs.CodeInvalidArgs, "nothing to write", "shell_jobs", args{"action": "write", "id": id})
 	b.fails(tongs.CodeInvalidArgs, "but [job1]", "shell_jobs", args{"action": "read", "id": "job2"})
-	b.equal("cursor beyond the end", b.job("read", id, args{"cursor": 1 << 40}).Cursor, int64(0))
+	b.Equal("cursor beyond the end", b.job("read", id, args{"cursor": 1 << 40}).Cursor, int64(0))
 }
 
 // A host that is killed leaves no job behind: it is this test binary, started again.
@@ -293,14 +292,14 @@ func TestJobsEndWithTheHost(t *testing.T) {
 	if os.Getenv("SHELL_TEST_HOST") != "" {
 		b := jobsBench(t, setup{})
 		id := b.start("while :; do echo x >> beat; sleep 0.01; done")
-		for !b.exists("beat") {
+		for !b.Exists("beat") {
 			b.job("wait", id, args{"timeout": 1})
 		}
-		os.Stdout.WriteString("DIR " + b.dir + "\n")
+		os.Stdout.WriteString("DIR " + b.Dir + "\n")
 		select {}
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestJobsEndWithTheHost$", "-test.v")
-	cmd.Env = append(os.Environ(), "SHELL_TEST_HOST=1", "TMPDIR="+realDir(t))
+	cmd.Env = append(os.Environ(), "SHELL_TEST_HOST=1", "TMPDIR="+workbench.RealDir(t))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -325,12 +324,12 @@ func TestJobsEndWithTheHost(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	b := newBench(t, setup{})
-	b.dir = dir
-	b.rebuild(b.engineOptions(dir, setup{}))
+	b.Dir = dir
+	b.rebuild(b.Open(setup{}.bench()))
 	before := ""
 	for range 50 { // the end of the job takes a moment; from then on the file stays as it is
 		b.shell("sleep 0.1")
-		now := b.get("beat")
+		now := b.Get("beat")
 		if now == before {
 			return
 		}

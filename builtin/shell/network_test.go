@@ -26,11 +26,11 @@ func server(t *testing.T) (url string) {
 func TestHostsAreAskedForAsTheyAreMet(t *testing.T) {
 	url := server(t)
 	b := newBench(t, setup{private: []string{host}})
-	b.put("fetch.py", "import sys, urllib.request\nprint(urllib.request.urlopen(sys.argv[1]).read().decode())\n", 0o644)
+	b.Put("fetch.py", "import sys, urllib.request\nprint(urllib.request.urlopen(sys.argv[1]).read().decode())\n", 0o644)
 	out := b.sh("python3 fetch.py " + url)
-	b.equal("stdout", out.Stdout, "answer\n")
-	b.equal("stderr of the run that failed", out.Stderr, "")
-	asked := b.questions()
+	b.Equal("stdout", out.Stdout, "answer\n")
+	b.Equal("stderr of the run that failed", out.Stderr, "")
+	asked := b.Questions()
 	if len(asked) != 2 {
 		t.Fatalf("%d questions", len(asked))
 	}
@@ -53,7 +53,7 @@ func TestHostThatWasRefused(t *testing.T) {
 		}
 		return approval.Answer{Approved: true}
 	}})
-	b.put("fetch.py", "import sys, urllib.request\nprint(urllib.request.urlopen(sys.argv[1]).read().decode())\n", 0o644)
+	b.Put("fetch.py", "import sys, urllib.request\nprint(urllib.request.urlopen(sys.argv[1]).read().decode())\n", 0o644)
 	res := b.fails(tongs.CodeDenied, "", "shell", args{"command": "python3 fetch.py " + url})
 	if strings.Contains(res.Content, "answer") {
 		t.Error("it was reached")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/internal/workbench"
 )
 
 // rules makes rules of the user's of patterns of commands.
@@ -27,11 +28,11 @@ func TestRulesDecideWhatRuns(t *testing.T) {
 		rules(tongs.PreApproved, "git ", "head", "cat", "echo", "env", "sh", "bash", "xargs", "timeout"),
 		rules(tongs.Blocked, "rm", "curl")...,
 	)})
-	b.put("script.sh", "echo hi\n", 0o755)
-	b.put(".env", "SECRET=1\n", 0o600)
-	outside := filepath.Join(realDir(t), "secret")
-	b.must(os.WriteFile(outside, []byte("x"), 0o600))
-	b.must(os.Symlink(outside, filepath.Join(b.dir, "link")))
+	b.Put("script.sh", "echo hi\n", 0o755)
+	b.Put(".env", "SECRET=1\n", 0o600)
+	outside := filepath.Join(workbench.RealDir(t), "secret")
+	b.Must(os.WriteFile(outside, []byte("x"), 0o600))
+	b.Must(os.Symlink(outside, filepath.Join(b.Dir, "link")))
 	for command, want := range map[string]tongs.Decision{
 		"git log | head -3":                 tongs.PreApproved,
 		"git log -1 && echo done":           tongs.PreApproved,
@@ -64,16 +65,16 @@ func TestRulesDecideWhatRuns(t *testing.T) {
 		"find . -exec rm {} +":              tongs.Blocked,
 		"if true; then ( echo; { /usr/bin/rm x; } & ) fi": tongs.Blocked,
 	} {
-		if e := b.explain("shell", args{"command": command}); e.Decision != want {
+		if e := b.Explain("shell", args{"command": command}); e.Decision != want {
 			t.Errorf("%s: %s by %s, want %s; effects %v", command, e.Decision, e.Rule, want, e.Effects)
 		}
 	}
 	b.sh("cat script.sh | head -1")
-	b.equal("questions about what rules free", len(b.questions()), 0)
+	b.Equal("questions about what rules free", len(b.Questions()), 0)
 	b.fails(tongs.CodeBlocked, "", "shell", args{"command": "env rm -rf sub"})
 	b.fails(tongs.CodeBlocked, "", "shell", args{"command": "bash", "stdin": "rm -rf sub\n"})
-	b.equal("questions about what is blocked", len(b.questions()), 0)
-	b.equal("the script", b.exists("script.sh"), true)
+	b.Equal("questions about what is blocked", len(b.Questions()), 0)
+	b.Equal("the script", b.Exists("script.sh"), true)
 }
 
 func TestStdinOfAShellIsACommand(t *testing.T) {
@@ -83,15 +84,15 @@ func TestStdinOfAShellIsACommand(t *testing.T) {
 		"touch made\n":   tongs.Ask,
 		"$(echo touch)x": tongs.Ask,
 	} {
-		if e := b.explain("shell", args{"command": "bash", "stdin": stdin}); e.Decision != want {
+		if e := b.Explain("shell", args{"command": "bash", "stdin": stdin}); e.Decision != want {
 			t.Errorf("%q: %s, effects %v", stdin, e.Decision, e.Effects)
 		}
 	}
 	// What another program takes off the beginning changes what the shell reads.
-	if e := b.explain("shell", args{"command": "head -c 1 >/dev/null; bash", "stdin": "#touch made\n"}); e.Decision != tongs.Ask {
+	if e := b.Explain("shell", args{"command": "head -c 1 >/dev/null; bash", "stdin": "#touch made\n"}); e.Decision != tongs.Ask {
 		t.Errorf("a shell that is not the first reader: %s, effects %v", e.Decision, e.Effects)
 	}
-	b.equal("input for a program that only reads", b.explain("shell", args{"command": "cat", "stdin": "touch x"}).Decision, tongs.PreApproved)
+	b.Equal("input for a program that only reads", b.Explain("shell", args{"command": "cat", "stdin": "touch x"}).Decision, tongs.PreApproved)
 }
 
 func TestReadersCanBeFree(t *testing.T) {
@@ -100,18 +101,18 @@ func TestReadersCanBeFree(t *testing.T) {
 	for command, want := range map[string]tongs.Decision{
 		"ls -la | head": tongs.PreApproved, "cat a; grep -r x .": tongs.PreApproved, "cat /etc/passwd": tongs.Ask, "touch a": tongs.Ask, "make": tongs.Ask,
 	} {
-		if e := free.explain("shell", args{"command": command}); e.Decision != want {
+		if e := free.Explain("shell", args{"command": command}); e.Decision != want {
 			t.Errorf("%s: %s by %s; effects %v", command, e.Decision, e.Rule, e.Effects)
 		}
 	}
 	for what, opt := range map[string]Options{"without the option": {Full: full}, "in a sandbox that is not full": {FreeReads: true}} {
 		strict := newBench(t, setup{Options: opt})
-		strict.equal(what, strict.explain("shell", args{"command": "ls"}).Decision, tongs.Ask)
+		strict.Equal(what, strict.Explain("shell", args{"command": "ls"}).Decision, tongs.Ask)
 	}
-	free.put(".env", "TOKEN=secret\n", 0o600)
-	free.put("a", "TOKEN=none\n", 0o600)
-	free.equal("a secret that a free command comes across", free.sh("grep -rs TOKEN . || true").Stdout, "./a:TOKEN=none\n")
-	free.equal("questions", len(free.questions()), 0)
+	free.Put(".env", "TOKEN=secret\n", 0o600)
+	free.Put("a", "TOKEN=none\n", 0o600)
+	free.Equal("a secret that a free command comes across", free.sh("grep -rs TOKEN . || true").Stdout, "./a:TOKEN=none\n")
+	free.Equal("questions", len(free.Questions()), 0)
 }
 
 // A grant for a script of the workspace is one for what is in it.
@@ -119,14 +120,14 @@ func TestGrantForAScriptLapsesWithItsContent(t *testing.T) {
 	b := newBench(t, setup{answer: func(approval.Question) approval.Answer {
 		return approval.Answer{Approved: true, Scope: approval.Session}
 	}})
-	b.put("script.sh", "#!/bin/sh\necho one\n", 0o755)
-	b.equal("first", b.sh("./script.sh").Stdout, "one\n")
-	b.equal("questions", len(b.questions()), 1)
-	b.equal("again", b.sh("./script.sh").Stdout, "one\n")
-	b.equal("questions while it is the same", len(b.questions()), 0)
-	b.put("script.sh", "#!/bin/sh\necho two\n", 0o755)
-	b.equal("changed", b.sh("./script.sh").Stdout, "two\n")
-	b.equal("questions once it changed", len(b.questions()), 1)
+	b.Put("script.sh", "#!/bin/sh\necho one\n", 0o755)
+	b.Equal("first", b.sh("./script.sh").Stdout, "one\n")
+	b.Equal("questions", len(b.Questions()), 1)
+	b.Equal("again", b.sh("./script.sh").Stdout, "one\n")
+	b.Equal("questions while it is the same", len(b.Questions()), 0)
+	b.Put("script.sh", "#!/bin/sh\necho two\n", 0o755)
+	b.Equal("changed", b.sh("./script.sh").Stdout, "two\n")
+	b.Equal("questions once it changed", len(b.Questions()), 1)
 }
 
 // While a person looks at the question, the script changes: what they approved is not what would run.
@@ -135,16 +136,16 @@ func TestScriptThatChangesWhileAPersonIsAsked(t *testing.T) {
 	n := 0
 	b = newBench(t, setup{answer: func(approval.Question) approval.Answer {
 		if n++; n == 1 {
-			b.put("script.sh", "#!/bin/sh\necho evil\n", 0o755)
+			b.Put("script.sh", "#!/bin/sh\necho evil\n", 0o755)
 		}
 		return approval.Answer{Approved: n == 1}
 	}})
-	b.put("script.sh", "#!/bin/sh\necho good\n", 0o755)
+	b.Put("script.sh", "#!/bin/sh\necho good\n", 0o755)
 	res := b.fails(tongs.CodeDenied, "", "shell", args{"command": "./script.sh"})
 	if strings.Contains(res.Content, "evil") {
 		t.Errorf("it ran: %s", res.Content)
 	}
-	b.equal("questions", len(b.questions()), 2)
+	b.Equal("questions", len(b.Questions()), 2)
 }
 
 // The same with a link that leads elsewhere by then.
@@ -153,60 +154,60 @@ func TestLinkThatMovesWhileAPersonIsAsked(t *testing.T) {
 	n := 0
 	b = newBench(t, setup{answer: func(approval.Question) approval.Answer {
 		if n++; n == 1 {
-			link := filepath.Join(b.dir, "link")
-			b.must(os.Remove(link))
-			b.must(os.Symlink(".envrc", link))
+			link := filepath.Join(b.Dir, "link")
+			b.Must(os.Remove(link))
+			b.Must(os.Symlink(".envrc", link))
 		}
 		return approval.Answer{Approved: n == 1}
 	}})
-	b.must(os.Symlink("harmless", filepath.Join(b.dir, "link")))
+	b.Must(os.Symlink("harmless", filepath.Join(b.Dir, "link")))
 	b.fails(tongs.CodeDenied, "", "shell", args{"command": "echo evil > link"})
-	b.equal("written", b.exists(".envrc"), false)
-	asked := b.questions()
+	b.Equal("written", b.Exists(".envrc"), false)
+	asked := b.Questions()
 	if len(asked) != 2 {
 		t.Fatalf("%d questions", len(asked))
 	}
-	b.contains("the second question", fmt.Sprint(asked[1].Effects), "write .envrc")
+	b.Contains("the second question", fmt.Sprint(asked[1].Effects), "write .envrc")
 }
 
 // A new file is free with the command that makes it; somebody else makes it between the decision and the run.
 func TestFileThatAppearsBeforeTheCommandRuns(t *testing.T) {
 	no := setup{rules: rules(tongs.PreApproved, "echo"), answer: func(approval.Question) approval.Answer { return approval.Answer{} }}
 	b := newBench(t, no)
-	opt := b.engineOptions(b.dir, no)
+	opt := b.Open(no.bench())
 	inner := opt.Commands
 	opt.Commands = func(g tongs.Grant) tongs.Commands {
-		b.put("new", "precious", 0o644)
+		b.Put("new", "precious", 0o644)
 		return inner(g)
 	}
 	b.rebuild(opt)
 	b.fails(tongs.CodeDenied, "", "shell", args{"command": "echo x > new"})
-	b.equal("the file", b.get("new"), "precious")
-	b.equal("questions", len(b.questions()), 1)
+	b.Equal("the file", b.Get("new"), "precious")
+	b.Equal("questions", len(b.Questions()), 1)
 }
 
 func TestQuestionShowsWhatWasFound(t *testing.T) {
 	b := newBench(t, setup{rules: rules(tongs.PreApproved, "cat")})
 	b.sh("cd . && cat a.txt | tee copy.txt; cat /etc/hostname; \\\necho \u202egnp.exe")
-	asked := b.questions()
+	asked := b.Questions()
 	if len(asked) != 1 {
 		t.Fatalf("%d questions", len(asked))
 	}
 	q := asked[0]
-	b.equal("message", q.Message, "Run: cd . && cat a.txt | tee copy.txt; cat /etc/hostname; \\ ...")
-	b.equal("kind", q.Kind, tongs.KindExecute)
+	b.Equal("message", q.Message, "Run: cd . && cat a.txt | tee copy.txt; cat /etc/hostname; \\ ...")
+	b.Equal("kind", q.Kind, tongs.KindExecute)
 	for _, want := range []string{"$ cd . && cat a.txt", "> echo \\u202egnp.exe", "write copy.txt", "  risk: reads /etc/hostname", "tee copy.txt"} {
-		b.contains("preview", q.Preview, want)
+		b.Contains("preview", q.Preview, want)
 	}
 	if strings.ContainsRune(q.Preview, '\u202e') {
 		t.Error("the preview lets a direction mark through")
 	}
 	b.sh("uname")
-	b.equal("preview of a plain command", b.questions()[0].Preview, "$ uname")
+	b.Equal("preview of a plain command", b.Questions()[0].Preview, "$ uname")
 }
 
 func TestZoneNamesAreNotPathsOfTheMachine(t *testing.T) {
 	// /spill is a zone to read_file; to a program it is a directory of the machine.
 	b := newBench(t, setup{rules: rules(tongs.PreApproved, "cat")})
-	b.equal("decision", b.explain("shell", args{"command": "cat /spill/x"}).Decision, tongs.Ask)
+	b.Equal("decision", b.Explain("shell", args{"command": "cat /spill/x"}).Decision, tongs.Ask)
 }

@@ -18,35 +18,35 @@ func TestOutputAndExitCode(t *testing.T) {
 	b := newBench(t, setup{})
 	res := b.shell("echo out; echo err >&2; exit 3")
 	out := value[Output](b, res)
-	b.equal("stdout", out.Stdout, "out\n")
-	b.equal("stderr", out.Stderr, "err\n")
-	b.equal("exit code", out.ExitCode, 3)
-	b.equal("content", res.Content, "out\n[stderr]\nerr\n(exit code 3)")
-	b.equal("title", res.Title, "echo out; echo err >&2; exit 3")
+	b.Equal("stdout", out.Stdout, "out\n")
+	b.Equal("stderr", out.Stderr, "err\n")
+	b.Equal("exit code", out.ExitCode, 3)
+	b.Equal("content", res.Content, "out\n[stderr]\nerr\n(exit code 3)")
+	b.Equal("title", res.Title, "echo out; echo err >&2; exit 3")
 	if out.Usage == nil || out.Usage.Memory <= 0 {
 		t.Errorf("usage = %+v", out.Usage)
 	}
 	if report, ok := res.Metadata["sandbox"].(map[string]any); !ok || report["tier"] == "" {
 		t.Errorf("metadata = %v", res.Metadata)
 	}
-	b.equal("content of silence", b.shell("true").Content, "(no output)")
-	b.equal("content of a silent failure", b.shell("false").Content, "(no output)\n(exit code 1)")
-	b.equal("content of stderr alone", b.shell("echo e >&2").Content, "e\n")
+	b.Equal("content of silence", b.shell("true").Content, "(no output)")
+	b.Equal("content of a silent failure", b.shell("false").Content, "(no output)\n(exit code 1)")
+	b.Equal("content of stderr alone", b.shell("echo e >&2").Content, "e\n")
 }
 
 func TestSignals(t *testing.T) {
 	b := newBench(t, setup{})
 	res := b.shell("kill -TERM $$")
 	out := value[Output](b, res)
-	b.equal("exit code", out.ExitCode, 143)
-	b.equal("signal", out.Signal, "terminated")
-	b.contains("content", res.Content, "ended by a signal: terminated")
+	b.Equal("exit code", out.ExitCode, 143)
+	b.Equal("signal", out.Signal, "terminated")
+	b.Contains("content", res.Content, "ended by a signal: terminated")
 }
 
 func TestAliasesOfToolAndArguments(t *testing.T) {
 	b := newBench(t, setup{})
 	for _, name := range []string{"bash", "execute_command"} {
-		if res := b.call(name, args{"cmd": "echo hi", "timeout": "5"}); res.Content != "hi\n" {
+		if res := b.Call(name, args{"cmd": "echo hi", "timeout": "5"}); res.Content != "hi\n" {
 			t.Errorf("%s: %q", name, res.Content)
 		}
 	}
@@ -68,7 +68,7 @@ func TestStreamsArriveInOrder(t *testing.T) {
 	if !res.OK() {
 		t.Fatal(res.Error)
 	}
-	b.equal("updates", got.String(), "1\n2\n3\n4\n5\n")
+	b.Equal("updates", got.String(), "1\n2\n3\n4\n5\n")
 	if count < 2 {
 		t.Errorf("%d updates", count)
 	}
@@ -83,12 +83,12 @@ func TestUpdatesComeWhileTheCommandRuns(t *testing.T) {
 		func(u tongs.Update) {
 			if strings.Contains(u.Text, "ready") && !seen {
 				seen = true
-				if err := os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o644); err != nil {
+				if err := os.WriteFile(filepath.Join(b.Dir, "go"), nil, 0o644); err != nil {
 					t.Error(err)
 				}
 			}
 		})
-	b.equal("content", res.Content, "ready\ndone\n")
+	b.Equal("content", res.Content, "ready\ndone\n")
 }
 
 func TestTimeoutKeepsPartialOutput(t *testing.T) {
@@ -96,25 +96,25 @@ func TestTimeoutKeepsPartialOutput(t *testing.T) {
 	b := newBench(t, setup{})
 	res := b.fails(tongs.CodeTimeout, "killed after 1s", "shell", args{"command": "echo partial; sleep 100", "timeout": 1})
 	out := value[Output](b, res)
-	b.equal("stdout", out.Stdout, "partial\n")
-	b.equal("timed out", out.TimedOut, true)
-	b.contains("content", res.Content, "TIMEOUT: ")
-	b.contains("content", res.Content, "\npartial")
+	b.Equal("stdout", out.Stdout, "partial\n")
+	b.Equal("timed out", out.TimedOut, true)
+	b.Contains("content", res.Content, "TIMEOUT: ")
+	b.Contains("content", res.Content, "\npartial")
 	spec := b.set.Tools()[0].Spec()
 	var v schema.Validator
-	b.must(v.CheckOutput(spec, res.Value))
+	b.Must(v.CheckOutput(spec, res.Value))
 }
 
 func TestTimeoutOfTheCallIsATimeoutToo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, setup{})
-	res := b.engine.Call(context.Background(), &tongs.Call{
+	res := b.Engine.Call(context.Background(), &tongs.Call{
 		Tool: "shell", Args: []byte(`{"command":"echo partial; sleep 100"}`), Timeout: 1e9,
 	})
 	if res.OK() || res.Error.Code != tongs.CodeTimeout {
 		t.Fatalf("%v", res.Error)
 	}
-	b.equal("stdout", value[Output](b, res).Stdout, "partial\n")
+	b.Equal("stdout", value[Output](b, res).Stdout, "partial\n")
 }
 
 func TestCancelKillsTheWholeTree(t *testing.T) {
@@ -131,28 +131,28 @@ func TestCancelKillsTheWholeTree(t *testing.T) {
 	if res.OK() || res.Error.Code != tongs.CodeCancelled {
 		t.Fatalf("%v\n%s", res.Error, res.Content)
 	}
-	b.contains("content", res.Content, "started")
-	before := b.get("beat")
+	b.Contains("content", res.Content, "started")
+	before := b.Get("beat")
 	b.shell("sleep 0.2") // twenty beats of a daemon that lives
-	b.equal("file of the daemon", b.get("beat"), before)
+	b.Equal("file of the daemon", b.Get("beat"), before)
 }
 
 func TestStdin(t *testing.T) {
 	b := newBench(t, setup{})
-	b.equal("stdin by default", b.sh("cat; echo end").Stdout, "end\n")
-	b.equal("stdin given", b.sh("cat", args{"stdin": "hello"}).Stdout, "hello")
+	b.Equal("stdin by default", b.sh("cat; echo end").Stdout, "end\n")
+	b.Equal("stdin given", b.sh("cat", args{"stdin": "hello"}).Stdout, "hello")
 	long := strings.Repeat("0123456789\n", 50_000)
-	b.equal("long stdin", b.sh("wc -c", args{"stdin": long}).Stdout, fmt.Sprintln(len(long)))
-	b.equal("stdin nobody reads", b.sh("echo fine", args{"stdin": long}).Stdout, "fine\n")
+	b.Equal("long stdin", b.sh("wc -c", args{"stdin": long}).Stdout, fmt.Sprintln(len(long)))
+	b.Equal("stdin nobody reads", b.sh("echo fine", args{"stdin": long}).Stdout, "fine\n")
 }
 
 func TestTerminal(t *testing.T) {
 	b := newBench(t, setup{})
 	out := b.sh("tty; test -t 0 && test -t 1 && test -t 2 && echo terminal", args{"pty": true})
-	b.contains("stdout", out.Stdout, "/dev/pts/")
-	b.contains("stdout", out.Stdout, "\nterminal\n")
-	b.contains("without pty", b.sh("tty").Stdout, "not a tty")
-	b.contains("typed", b.sh("read line; echo got $line", args{"pty": true, "stdin": "typed\n"}).Stdout, "got typed")
+	b.Contains("stdout", out.Stdout, "/dev/pts/")
+	b.Contains("stdout", out.Stdout, "\nterminal\n")
+	b.Contains("without pty", b.sh("tty").Stdout, "not a tty")
+	b.Contains("typed", b.sh("read line; echo got $line", args{"pty": true, "stdin": "typed\n"}).Stdout, "got typed")
 	b.fails(tongs.CodeInvalidArgs, "pty and persist", "shell", args{"command": "true", "pty": true, "persist": true})
 	b.fails(tongs.CodeInvalidArgs, "newline", "shell", args{"command": "cat", "pty": true, "stdin": "x"})
 }
@@ -160,16 +160,16 @@ func TestTerminal(t *testing.T) {
 func TestColoursAreForPeople(t *testing.T) {
 	b := newBench(t, setup{})
 	res := b.shell(`printf '\033[31mred\033[0m \033]0;title\007\033]52;c;ZXZpbA==\007\033[2Jtext\n'`)
-	b.equal("content", res.Content, "red text\n")
-	b.equal("display", res.Display, "\x1b[31mred\x1b[0m text\n\x1b[0m")
-	b.equal("display without colours", b.shell("echo plain").Display, "")
+	b.Equal("content", res.Content, "red text\n")
+	b.Equal("display", res.Display, "\x1b[31mred\x1b[0m text\n\x1b[0m")
+	b.Equal("display without colours", b.shell("echo plain").Display, "")
 }
 
 func TestStrangeOutput(t *testing.T) {
 	b := newBench(t, setup{})
-	b.equal("invalid UTF-8", b.sh(`printf 'a\xffb\n'`).Stdout, "a\uFFFDb\n")
-	b.contains("binary", b.sh(`head -c 1000 /dev/zero`).Stdout, "[binary output, 1.0 kB]")
-	b.equal("progress", b.sh(`printf '10%%\r50%%\r100%%\n'`).Stdout, "100%\n")
+	b.Equal("invalid UTF-8", b.sh(`printf 'a\xffb\n'`).Stdout, "a\uFFFDb\n")
+	b.Contains("binary", b.sh(`head -c 1000 /dev/zero`).Stdout, "[binary output, 1.0 kB]")
+	b.Equal("progress", b.sh(`printf '10%%\r50%%\r100%%\n'`).Stdout, "100%\n")
 }
 
 // A gigabyte of output costs neither memory nor patience of the model: head, tail, and where the rest is. The spill has
@@ -185,9 +185,9 @@ func TestAGigabyteOfOutputIsBounded(t *testing.T) {
 	if len(out.Stdout) > 40_000 {
 		t.Errorf("%d bytes shown", len(out.Stdout))
 	}
-	b.contains("stdout", out.Stdout, "head\n")
-	b.contains("stdout", out.Stdout, "tail\n")
-	b.contains("stdout", out.Stdout, "left out; read_file /spill/")
+	b.Contains("stdout", out.Stdout, "head\n")
+	b.Contains("stdout", out.Stdout, "tail\n")
+	b.Contains("stdout", out.Stdout, "left out; read_file /spill/")
 	if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 64<<20 {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
@@ -196,18 +196,18 @@ func TestAGigabyteOfOutputIsBounded(t *testing.T) {
 func TestOutputBeyondTheLimitOfTheSandbox(t *testing.T) {
 	b := newBench(t, setup{limits: sandbox.Limits{Output: 1 << 20}})
 	res := b.shell("yes")
-	b.contains("content", res.Content, "limit of output was reached")
+	b.Contains("content", res.Content, "limit of output was reached")
 }
 
 func TestWorkdir(t *testing.T) {
 	b := newBench(t, setup{})
-	b.put("sub/a.txt", "inside\n", 0o644)
-	b.put("file", "", 0o644)
-	b.must(os.Symlink("/etc", filepath.Join(b.dir, "out")))
-	b.must(os.Symlink("sub", filepath.Join(b.dir, "link")))
-	b.equal("relative", b.sh("cat a.txt", args{"workdir": "sub"}).Stdout, "inside\n")
-	b.equal("absolute", b.sh("cat a.txt", args{"workdir": filepath.Join(b.dir, "sub")}).Stdout, "inside\n")
-	b.equal("by a link", b.sh("cat a.txt", args{"cwd": "link"}).Stdout, "inside\n")
+	b.Put("sub/a.txt", "inside\n", 0o644)
+	b.Put("file", "", 0o644)
+	b.Must(os.Symlink("/etc", filepath.Join(b.Dir, "out")))
+	b.Must(os.Symlink("sub", filepath.Join(b.Dir, "link")))
+	b.Equal("relative", b.sh("cat a.txt", args{"workdir": "sub"}).Stdout, "inside\n")
+	b.Equal("absolute", b.sh("cat a.txt", args{"workdir": filepath.Join(b.Dir, "sub")}).Stdout, "inside\n")
+	b.Equal("by a link", b.sh("cat a.txt", args{"cwd": "link"}).Stdout, "inside\n")
 	for _, outside := range []string{"/", "/etc", "..", "out", "sub/../..", "/proc/self/root/etc"} {
 		b.fails(tongs.CodeInvalidPath, "", "shell", args{"command": "pwd", "workdir": outside})
 	}
@@ -224,7 +224,7 @@ func TestCommandsThatCannotBeParsed(t *testing.T) {
 	b.fails(tongs.CodeInvalidArgs, "empty", "shell", args{"command": "  \n"})
 	b.fails(tongs.CodeInvalidArgs, "NUL", "shell", args{"command": "echo a\x00b"})
 	b.fails(tongs.CodeInvalidArgs, "timeout", "shell", args{"command": "true", "timeout": 601})
-	b.equal("questions", len(b.questions()), 0)
+	b.Equal("questions", len(b.Questions()), 0)
 }
 
 // recorder notes how commands are run.
@@ -240,9 +240,9 @@ func (r recorder) Run(ctx context.Context, cmd *tongs.Command) (*tongs.Exit, err
 
 func TestWhatOnlyReadsRunsReadOnly(t *testing.T) {
 	b := newBench(t, setup{})
-	b.put("a", "x\n", 0o644)
-	b.put("s.sh", "#!/bin/sh\necho y > made\n", 0o755)
-	opt := b.engineOptions(b.dir, setup{})
+	b.Put("a", "x\n", 0o644)
+	b.Put("s.sh", "#!/bin/sh\necho y > made\n", 0o755)
+	opt := b.Open(setup{}.bench())
 	var commands []tongs.Command
 	inner := opt.Commands
 	opt.Commands = func(g tongs.Grant) tongs.Commands { return recorder{inner(g), &commands} }
@@ -262,14 +262,14 @@ func TestWhatOnlyReadsRunsReadOnly(t *testing.T) {
 func TestBackgroundNeedsAHostThatStays(t *testing.T) {
 	b := newBench(t, setup{})
 	b.fails(tongs.CodeInvalidArgs, "leave out background", "shell", args{"command": "sleep 1", "background": true})
-	b.equal("questions", len(b.questions()), 0)
+	b.Equal("questions", len(b.Questions()), 0)
 }
 
 func TestWithoutASandboxNothingRuns(t *testing.T) {
 	b := newBench(t, setup{})
-	opt := b.engineOptions(b.dir, setup{})
+	opt := b.Open(setup{}.bench())
 	opt.Commands = nil
 	b.rebuild(opt)
 	b.fails(tongs.CodeSandboxUnavailable, "no sandbox", "shell", args{"command": "touch made"})
-	b.equal("made", b.exists("made"), false)
+	b.Equal("made", b.Exists("made"), false)
 }
