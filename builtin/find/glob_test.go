@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/search/ignore"
+	"github.com/tongs-ai/tongs/search/live"
 	"github.com/tongs-ai/tongs/tooltest"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -29,6 +31,8 @@ type bench struct {
 	dir    string
 	engine *engine.Engine
 	asked  []approval.Question // what was asked, and approved
+	// warm is an engine whose tools know the workspace from before. What they answer is compared.
+	warm *engine.Engine
 }
 
 func newBench(t testing.TB, files []string, change ...func(*engine.Options, *workspace.Options)) *bench {
@@ -57,7 +61,48 @@ func newBench(t testing.TB, files []string, change ...func(*engine.Options, *wor
 	t.Cleanup(func() { _ = opt.Workspace.Close() })
 	b.engine, err = engine.New(opt)
 	b.must(err)
+	b.know(opt)
 	return b
+}
+
+// know makes the engine that knows the workspace.
+func (b *bench) know(opt engine.Options) {
+	b.Helper()
+	user := ignore.User{}
+	service := live.New(live.Options{User: &user})
+	b.Cleanup(func() { b.must(service.Close()) })
+	tools, err := find.Tools(find.Options{User: &user, Live: service})
+	b.must(err)
+	opt.Registry, err = registry.New(tools...)
+	b.must(err)
+	opt.Approval = &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{
+		approval.Callback(func(context.Context, approval.Question) (approval.Answer, error) {
+			return approval.Answer{Approved: true}, nil
+		}),
+	}}
+	if st, err := service.Ready(context.Background(), opt.Workspace.Dir()); err != nil || !st.Ready {
+		b.Fatalf("%+v, %v", st, err)
+	}
+	b.warm, err = engine.New(opt)
+	b.must(err)
+}
+
+// both calls a tool that walks and one that knows, and wants the same answer.
+func (b *bench) both(tool string, a args) *tongs.Result {
+	b.Helper()
+	raw, err := json.Marshal(a)
+	b.must(err)
+	res := b.engine.Call(context.Background(), &tongs.Call{Tool: tool, Args: raw, Session: "s"})
+	warm := b.warm.Call(context.Background(), &tongs.Call{Tool: tool, Args: raw, Session: "s"})
+	for _, key := range []string{"withheld", "unreadable", "binary"} {
+		if got, want := fmt.Sprint(warm.Metadata[key]), fmt.Sprint(res.Metadata[key]); got != want {
+			b.Errorf("%s %v: %s is %s for what knows, and %s for what walks", tool, a, key, got, want)
+		}
+	}
+	if warm.Content != res.Content || !reflect.DeepEqual(warm.Value, res.Value) {
+		b.Errorf("%s %v: what knows says\n%s\nand what walks\n%s", tool, a, warm.Content, res.Content)
+	}
+	return res
 }
 
 func rules(list ...tongs.Rule) func(*engine.Options, *workspace.Options) {
@@ -84,9 +129,7 @@ func (b *bench) put(name string, age int) {
 
 func (b *bench) call(a args) *tongs.Result {
 	b.Helper()
-	raw, err := json.Marshal(a)
-	b.must(err)
-	return b.engine.Call(context.Background(), &tongs.Call{Tool: "glob", Args: raw, Session: "s"})
+	return b.both("glob", a)
 }
 
 func (b *bench) glob(a args) (find.GlobOutput, *tongs.Result) {

@@ -1,8 +1,6 @@
 package find_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,9 +17,7 @@ import (
 
 func (b *bench) grep(a args) *tongs.Result {
 	b.Helper()
-	raw, err := json.Marshal(a)
-	b.must(err)
-	return b.engine.Call(context.Background(), &tongs.Call{Tool: "grep", Args: raw, Session: "s"})
+	return b.both("grep", a)
 }
 
 // greps checks what the model is shown, line by line.

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tongs-ai/tongs/search/ignore"
 	"github.com/tongs-ai/tongs/search/walk"
 )
 
@@ -223,8 +224,22 @@ func (m *merge) opened(f walk.Folder) error {
 	if m.d.in == nil || info.Device != m.d.in.info.Device {
 		m.r.remoteCheck(f)
 	}
-	m.d.info = info
+	m.d.info, m.d.rules = info, ignoreFiles(f, m.d.rules[:0])
 	return m.r.watchDir(m.d, f)
+}
+
+// ignoreFiles appends what the system says of the ignore files of a directory. Without any it appends nothing.
+func ignoreFiles(f walk.Folder, to []walk.Info) []walk.Info {
+	some := false
+	for k := range len(ignore.Files{}) {
+		info, err := f.Stat(ignore.Kind(k).String())
+		some = some || err == nil
+		to = append(to, info)
+	}
+	if !some {
+		return to[:len(to)-len(ignore.Files{})]
+	}
+	return to
 }
 
 // rest takes out the known entries up to an index, which are not there any more.

@@ -61,9 +61,23 @@ type sweptFile struct {
 	info walk.Info
 }
 
+// sameRules reports whether the ignore files of a directory are what they were. What git says elsewhere was read before.
+func (r *root) sameRules(d *dir, f walk.Folder) bool {
+	now := ignoreFiles(f, nil)
+	if len(now) != len(d.rules) {
+		return false
+	}
+	for i, info := range now {
+		if !same(info, d.rules[i]) || !r.s.settled(info, d.at) {
+			return false
+		}
+	}
+	return true
+}
+
 // look looks at a directory and the files in it.
 func (s *swept) look(r *root, d *dir) {
-	if d.err != nil || d.state == nil || d.state.Special() || !r.s.settled(d.info, d.at) {
+	if d.err != nil || d.state == nil || !r.s.settled(d.info, d.at) {
 		s.dirs = append(s.dirs, d)
 		return
 	}
@@ -74,6 +88,10 @@ func (s *swept) look(r *root, d *dir) {
 	}
 	defer f.Close()
 	if info, err := f.Stat("."); err != nil || !same(info, d.info) {
+		s.dirs = append(s.dirs, d)
+		return
+	}
+	if d.state.Special() && !r.sameRules(d, f) {
 		s.dirs = append(s.dirs, d)
 		return
 	}

@@ -17,6 +17,8 @@ type dir struct {
 	info  walk.Info
 	at    int64
 	watch int32
+	// rules is what the system said of its ignore files before they were read, in the order of their kinds.
+	rules []walk.Info
 	// nodes are its entries, in the order of their paths.
 	nodes []*node
 	// err is why it could not be read.
