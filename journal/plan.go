@@ -66,6 +66,9 @@ func (t *Txn) plan() (*planner, error) {
 	}
 	for _, name := range t.rootNames() {
 		n := t.tree.roots[name]
+		if err := pl.merge(n); err != nil {
+			return nil, err
+		}
 		if err := pl.walk(n.at, n, true); err != nil {
 			return nil, err
 		}
@@ -209,6 +212,59 @@ func (pl *planner) findMoved(n *node) {
 		}
 		pl.findMoved(child)
 	}
+}
+
+// merge leaves in place what is made like what is there: a file with its content, a directory with its entries.
+func (pl *planner) merge(n *node) error {
+	for _, name := range n.sorted() {
+		child, was := n.names[name], n.at.Join(name)
+		if child.kind == there && child.at == was {
+			if err := pl.merge(child); err != nil {
+				return err
+			}
+		}
+		if child.kind != made || pl.moved[was] {
+			continue
+		}
+		fi, err := pl.t.disk.lstat(was)
+		if err != nil {
+			return fmt.Errorf("%s: %w", was, err)
+		}
+		switch {
+		case fi == nil:
+		case child.state.Type == Dir && fi.IsDir():
+			if n.names[name], err = pl.mergeDir(child, was, fi); err != nil {
+				return err
+			}
+		case child.state.Type == File && fi.Mode().IsRegular() && fi.ModTime().UnixNano() == child.state.Modified:
+			now, err := pl.t.disk.look(was)
+			if err == nil && child.state.Hash != "" && child.state.Same(now) {
+				delete(n.names, name)
+			}
+		}
+	}
+	return nil
+}
+
+// mergeDir makes the node of a directory that is there of one that is made like it.
+func (pl *planner) mergeDir(n *node, was tongs.Path, fi fs.FileInfo) (*node, error) {
+	dir, err := pl.t.disk.dir(was)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", was, err)
+	}
+	names, err := entriesOf(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", was, err)
+	}
+	merged := &node{kind: there, at: was, names: map[string]*node{}}
+	if mode := n.state.Mode; mode != fi.Mode()&modeBits {
+		merged.mode = &mode
+	}
+	for _, name := range names {
+		merged.names[name] = &node{}
+	}
+	maps.Copy(merged.names, n.names)
+	return merged, pl.merge(merged)
 }
 
 // walk compares the node of an object of the disk, which will be at p, with the object.

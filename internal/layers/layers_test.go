@@ -51,7 +51,7 @@ var floors = []struct {
 	},
 	{
 		"1c tools", "a tool reaches the world through its Env only, never policy, approval or audit",
-		[]string{"builtin/files", "builtin/find", "builtin/shell", "builtin/code", "mcpclient"},
+		[]string{"builtin/files", "builtin/find", "builtin/shell", "builtin/code", "builtin/undo", "mcpclient"},
 	},
 	{
 		"2 engine", "the walk; the only package that knows all the stages",

@@ -1,0 +1,201 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/journal"
+)
+
+// previewBytes is how much of the difference a person is shown.
+const previewBytes = 256 << 10
+
+func (t *tools) plan(ctx context.Context, v *tongs.View, r request) (*tongs.Plan, error) {
+	u, entries, err := t.open(ctx, v.Files, r)
+	if err != nil {
+		return nil, err
+	}
+	defer u.Close()
+	net, err := u.Net(ctx)
+	if err != nil {
+		return nil, fault(err)
+	}
+	if len(net) == 0 {
+		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "there is nothing to %s: everything is as it was already", r.name())
+	}
+	plan := &tongs.Plan{
+		Message: message(r, entries, net),
+		Preview: func(ctx context.Context) (string, error) { return t.preview(ctx, v.Files, net, u.Conflicts), nil },
+	}
+	for _, e := range effects(net, true) {
+		if e.Version, err = v.Files.Version(e.Path); err != nil {
+			return nil, err
+		}
+		plan.Effects = append(plan.Effects, e)
+	}
+	return plan, nil
+}
+
+// effects are what changes do; with top, where a directory goes or comes as a whole, only what is done to that.
+func effects(net []journal.Net, top bool) (list []tongs.Effect) {
+	seen := map[target]bool{}
+	add := func(kind tongs.EffectKind, p tongs.Path) {
+		key := target{Kind: kind, Path: p}
+		if !seen[key] {
+			seen[key] = true
+			list = append(list, tongs.Effect{Kind: kind, Path: p, NoGrant: kind == tongs.EffectDelete})
+		}
+	}
+	for _, n := range net {
+		if top && !n.Top {
+			continue
+		}
+		switch {
+		case n.From != nil:
+			add(tongs.EffectDelete, *n.From)
+			add(tongs.EffectWrite, n.Path)
+		case n.After.Type == journal.Absent, n.Before.Type == journal.Link:
+			// A link is never written to: replacing it is deleting it.
+			add(tongs.EffectDelete, n.Path)
+		default:
+			add(tongs.EffectWrite, n.Path)
+		}
+	}
+	return list
+}
+
+// message says in one sentence what would be done.
+func message(r request, entries []journal.Entry, net []journal.Net) string {
+	what := fmt.Sprintf("%d changes", len(entries))
+	if len(entries) == 1 {
+		what = entries[0].Tool
+		if entries[0].Call != "" {
+			what += " (" + entries[0].Call + ")"
+		}
+	}
+	o := summary(net)
+	var parts []string
+	for _, part := range []struct {
+		verb  string
+		paths []string
+	}{{"restore", o.Restored}, {"delete", o.Deleted}, {"move back", o.Moved}} {
+		if len(part.paths) > 0 {
+			parts = append(parts, part.verb+" "+few(part.paths))
+		}
+	}
+	name := r.name()
+	return fmt.Sprintf("%s%s %s: %s", strings.ToUpper(name[:1]), name[1:], what, strings.Join(parts, "; "))
+}
+
+// summary sorts changes by what they come to.
+func summary(net []journal.Net) (o Output) {
+	came := map[tongs.Path]bool{}
+	for _, n := range net {
+		if n.After.Type != journal.Absent {
+			came[n.Path] = true
+		}
+	}
+	add := func(list *[]string, s string) {
+		o.Count++
+		if len(*list) < maxNamed {
+			*list = append(*list, s)
+		}
+	}
+	for _, n := range net {
+		switch {
+		case n.From != nil:
+			add(&o.Moved, fmt.Sprintf("%s → %s", n.From, n.Path))
+		case n.After.Type != journal.Absent:
+			add(&o.Restored, n.Path.String())
+		case !came[n.Path]: // what is replaced goes, too
+			add(&o.Deleted, n.Path.String())
+		}
+	}
+	return o
+}
+
+// preview shows the difference that it would make.
+func (t *tools) preview(ctx context.Context, files tongs.FileView, net []journal.Net, skipped []journal.Conflict) string {
+	var b strings.Builder
+	for i, n := range net {
+		if b.Len() > previewBytes || ctx.Err() != nil {
+			fmt.Fprintf(&b, "[%d more paths]\n", len(net)-i)
+			break
+		}
+		now := journal.Side{State: n.Before, Open: func() (io.ReadCloser, error) { return files.Open(n.Path) }}
+		then := journal.Side{State: n.After, Open: func() (io.ReadCloser, error) { return t.opt.Journal.Content(n.After.Hash) }}
+		b.WriteString(journal.Diff(n.Path, n.From, now, then))
+	}
+	for _, c := range skipped[:min(len(skipped), maxNamed)] {
+		fmt.Fprintf(&b, "left alone: %s (%s)\n", c.Path, c.Why)
+	}
+	return b.String()
+}
+
+func (t *tools) run(ctx context.Context, env *tongs.Env, r request) (out Output, err error) {
+	holder, ok := env.Files.(tongs.Holder)
+	if !ok {
+		return out, tongs.Errorf(tongs.CodeConfigError, "the files here cannot be held, so that nothing can be undone")
+	}
+	u, entries, err := t.open(ctx, env.Files, r)
+	if err != nil {
+		return out, err
+	}
+	defer u.Close()
+	net, err := u.Net(ctx)
+	if err != nil {
+		return out, fault(err)
+	}
+	release, err := holder.Hold(ctx, effects(net, false))
+	if err != nil {
+		return out, err
+	}
+	changed := ""
+	defer func() { release(changed) }()
+	if _, err := u.Commit(ctx); err != nil {
+		return out, fault(err)
+	}
+	changed = fmt.Sprintf("took back %s", count(len(entries), "change", "changes"))
+	out = summary(net)
+	if out.verb = "Undid"; r.redo {
+		out.verb = "Redid"
+	}
+	for _, e := range entries {
+		if id := e.Call; id != "" && (len(out.Calls) == 0 || out.Calls[len(out.Calls)-1] != id) {
+			out.Calls = append(out.Calls, id)
+		}
+	}
+	for _, c := range u.Conflicts[:min(len(u.Conflicts), maxNamed)] {
+		out.Skipped = append(out.Skipped, Skipped{c.Path.String(), c.Why})
+	}
+	for _, p := range u.Left[:min(len(u.Left), maxNamed)] {
+		out.Skipped = append(out.Skipped, Skipped{p.String(), "the directory holds other files now"})
+	}
+	return out, nil
+}
+
+// target is an effect without its state.
+type target struct {
+	Kind tongs.EffectKind
+	Path tongs.Path
+}
+
+// fault gives an error of the journal a code. Errors of the context stay: the engine says how the call ended.
+func fault(err error) error {
+	if _, ok := errors.AsType[*journal.ConflictError](err); ok {
+		return tongs.Errorf(tongs.CodeStaleFile, "nothing was changed: %w", err)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	code := tongs.CodeExecutionError
+	if errors.Is(err, fs.ErrPermission) {
+		code = tongs.CodePermissionDenied
+	}
+	return tongs.Errorf(code, "nothing was changed: %w", err)
+}
