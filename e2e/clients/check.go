@@ -1,0 +1,143 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/e2e/clients/model"
+)
+
+// check is one thing that must hold after a run.
+type check struct {
+	what string
+	err  error
+}
+
+// report prints what was checked and what was seen, and returns what failed.
+func (s *stand) report(o outcome) error {
+	checks := []check{
+		{"the client exits with 0", o.err},
+		{"the model says its last word", s.finished()},
+		{"every step comes back as the script wants it", s.model.Problems()},
+		{"questions are answered at a terminal by a second process", o.answers},
+		{"the file is edited", s.edited()},
+		{"the log has every call", s.logged()},
+		{"both approvals are recorded with their channel, and used", s.approved()},
+		{"no process is left", left(o.left)},
+		{"there is no device but loopback", loopbackOnly()},
+	}
+	seen, err := readTap(s.tapLog())
+	checks = append(checks, check{"the connection is in order", errors.Join(err, seen.order())})
+	fmt.Printf("%s %s (%.1f s)\n", s.client.name, s.client.version, o.took.Seconds())
+	failed := 0
+	for _, c := range checks {
+		if c.err == nil {
+			fmt.Printf("  ok    %s\n", c.what)
+			continue
+		}
+		failed++
+		fmt.Printf("  FAIL  %s: %s\n", c.what, strings.ReplaceAll(c.err.Error(), "\n", "\n        "))
+	}
+	for _, f := range append(seen.facts(), fmt.Sprintf("packets for elsewhere, with no way to go: %d", unroutable())) {
+		fmt.Printf("  fact  %s\n", f)
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d checks failed; -keep DIR keeps the logs", failed, len(checks))
+	}
+	return nil
+}
+
+func (s *stand) finished() error {
+	if s.model.Finished() {
+		return nil
+	}
+	out, _ := os.ReadFile(filepath.Join(s.logs, "client.txt"))
+	return fmt.Errorf("it did not come to it; the client wrote:\n%s", out[max(0, len(out)-3000):])
+}
+
+func (s *stand) edited() error {
+	data, err := os.ReadFile(filepath.Join(s.workspace, model.File))
+	if err == nil && string(data) != model.Edited {
+		err = fmt.Errorf("%s has %q, want %q", model.File, data, model.Edited)
+	}
+	return err
+}
+
+func left(lines []string) error {
+	if len(lines) > 0 {
+		return errors.New(strings.Join(lines, "\n"))
+	}
+	return nil
+}
+
+// ask runs tongs as the person would, and reads the JSON that it writes.
+func (s *stand) ask(into any, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var said bytes.Buffer
+	cmd := s.command(ctx, s.opt.tongs, args...)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("tongs %s: %w: %s", strings.Join(args, " "), err, said.Bytes())
+	}
+	return json.Unmarshal(out, into)
+}
+
+// logged checks the rows of the log against the conversation.
+func (s *stand) logged() error {
+	var rows []audit.Row
+	if err := s.ask(&rows, "log", "list", "--format", "json"); err != nil {
+		return err
+	}
+	slices.Reverse(rows) // the oldest first
+	var got []string
+	for _, r := range rows {
+		line := r.Tool + " " + r.Outcome()
+		if r.Close != nil && r.Close.Code != "" {
+			line += " " + string(r.Close.Code)
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"read_file ok", "edit ok", "edit refused APPROVAL_REQUIRED", "edit ok", "shell ok", "read_file error INVALID_ARGS", "read_file ok",
+	}
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("got  %q\nwant %q", got, want)
+	}
+	return nil
+}
+
+// approved checks the questions: two, both approved at a terminal, both redeemed.
+func (s *stand) approved() error {
+	var questions []approval.Question
+	if err := s.ask(&questions, "approvals", "list", "--all", "--format", "json"); err != nil {
+		return err
+	}
+	if len(questions) != 2 {
+		return fmt.Errorf("there are %d questions, want 2", len(questions))
+	}
+	for _, q := range questions {
+		switch {
+		case q.Answer == nil:
+			return fmt.Errorf("question %s is %s", q.ID, q.StateAt(time.Now()))
+		case !q.Answer.Approved || q.Answer.Channel != "terminal" || q.Answer.By == "":
+			return fmt.Errorf("question %s has the answer %+v", q.ID, *q.Answer)
+		case q.Redeemed.IsZero():
+			return fmt.Errorf("question %s: no call used its answer", q.ID)
+		}
+	}
+	return nil
+}

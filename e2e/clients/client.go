@@ -1,0 +1,63 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+// nodeVersion is the Node.js that the clients run with.
+const nodeVersion = "26.10.0"
+
+// client is an agent, how it is configured, and how it is started.
+type client struct {
+	name, pkg, version string
+	// configure writes the client's own configuration.
+	configure func(s *stand) error
+	// argv starts it without a person; env is added to its environment.
+	argv func(s *stand) []string
+	env  func(s *stand) []string
+}
+
+// clients are those that are known.
+func clients() []client {
+	return []client{opencode(), codex(), claude(), gemini()}
+}
+
+func names() []string {
+	var all []string
+	for _, c := range clients() {
+		all = append(all, c.name)
+	}
+	return all
+}
+
+func find(name string) (client, bool) {
+	for _, c := range clients() {
+		if c.name == name {
+			return c, true
+		}
+	}
+	return client{}, false
+}
+
+type object = map[string]any
+
+// writeJSON writes a configuration file below the home of the stand.
+func (s *stand) writeJSON(name string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return s.write(name, data)
+}
+
+func (s *stand) write(name string, data []byte) error {
+	path := filepath.Join(s.home, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
+}

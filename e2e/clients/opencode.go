@@ -1,0 +1,25 @@
+//go:build linux
+
+package main
+
+import "github.com/tongs-ai/tongs/e2e/clients/model"
+
+// opencode talks to any provider that has chat completions.
+func opencode() client {
+	return client{
+		name: "opencode", pkg: "opencode-ai", version: "1.18.33",
+		configure: func(s *stand) error {
+			return s.writeJSON(".config/opencode/opencode.json", object{
+				"mcp": object{"tongs": object{"type": "local", "command": []string{"tongs", "mcp"}, "enabled": true}},
+				"provider": object{"scripted": object{
+					"npm": "@ai-sdk/openai-compatible", "name": "Scripted",
+					"options": object{"baseURL": s.url + "/v1", "apiKey": "none"},
+					"models":  object{"scripted": object{"name": "Scripted", "tool_call": true, "limit": object{"context": 100000, "output": 10000}}},
+				}},
+				"model": "scripted/scripted", "autoupdate": false, "share": "disabled",
+			})
+		},
+		argv: func(*stand) []string { return []string{"opencode", "run", "--pure", "--print-logs", model.Prompt} },
+		env:  func(*stand) []string { return []string{"OPENCODE_DISABLE_MODELS_FETCH=1"} },
+	}
+}

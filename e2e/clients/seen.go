@@ -1,0 +1,151 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// rpc is what there may be in a message of a connection.
+type rpc struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+
+	from string
+	at   time.Time
+}
+
+// seen is what went over a client's connections, in order.
+type seen []rpc
+
+func readTap(path string) (seen, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var all seen
+	for r := bufio.NewReader(f); ; {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		var m message
+		if err := json.Unmarshal(line, &m); err != nil {
+			return all, err
+		}
+		one := rpc{from: m.From, at: m.At}
+		if err := json.Unmarshal(m.Message, &one); err != nil {
+			return all, fmt.Errorf("the %s sent what is no message: %.200s", m.From, m.Message)
+		}
+		all = append(all, one)
+	}
+}
+
+// token is the progress token of a request or notification; empty for none.
+func (m *rpc) token() string {
+	var p struct {
+		Meta struct {
+			Token json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+		Token json.RawMessage `json:"progressToken"`
+	}
+	_ = json.Unmarshal(m.Params, &p)
+	return string(p.Meta.Token) + string(p.Token)
+}
+
+// order checks that progress belongs to a request that asked for it and did not end, and that each request has one answer.
+func (s seen) order() error {
+	open := map[string]string{} // the identifiers of the requests that the client waits for, with their tokens
+	for i := range s {
+		m := &s[i]
+		switch {
+		case m.from == "client" && m.Method == "initialize":
+			clear(open)
+			open[string(m.ID)] = ""
+		case m.from == "client" && m.Method != "" && m.ID != nil:
+			open[string(m.ID)] = m.token()
+		case m.from == "server" && m.Method == "" && m.ID != nil:
+			if _, ok := open[string(m.ID)]; !ok {
+				return fmt.Errorf("an answer to request %s, which nobody waits for", m.ID)
+			}
+			delete(open, string(m.ID))
+		case m.from == "server" && m.Method == "notifications/progress":
+			if !slices.Contains(slices.Collect(values(open)), m.token()) {
+				return fmt.Errorf("progress for %s, which nobody waits for", m.token())
+			}
+		}
+	}
+	return nil
+}
+
+func values(m map[string]string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, v := range m {
+			if v != "" && !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// facts are what the client negotiated and did, in words.
+func (s seen) facts() []string {
+	var facts, methods []string
+	progress, tokens, calls := 0, 0, 0
+	for i := range s {
+		m := &s[i]
+		switch {
+		case m.Method == "initialize":
+			var p struct {
+				Version      string          `json:"protocolVersion"`
+				Capabilities json.RawMessage `json:"capabilities"`
+				Client       json.RawMessage `json:"clientInfo"`
+			}
+			_ = json.Unmarshal(m.Params, &p)
+			facts = append(facts, fmt.Sprintf("offers %s, capabilities %s, as %s", p.Version, p.Capabilities, p.Client))
+			facts = append(facts, "gets "+s.negotiated(i))
+		case m.Method == "notifications/progress":
+			progress++
+		case m.Method == "tools/call":
+			calls++
+			if m.token() != "" {
+				tokens++
+			}
+		}
+		if m.Method != "" && m.Method != "notifications/progress" && !slices.Contains(methods, m.from+" "+m.Method) {
+			methods = append(methods, m.from+" "+m.Method)
+		}
+	}
+	return append(facts,
+		fmt.Sprintf("tool calls: %d, with a progress token: %d, progress notifications sent: %d", calls, tokens, progress),
+		"messages: "+strings.Join(methods, ", "))
+}
+
+// negotiated is the version in the server's answer to the request at i.
+func (s seen) negotiated(i int) string {
+	for _, m := range s[i:] {
+		if m.from == "server" && m.Method == "" && string(m.ID) == string(s[i].ID) {
+			var r struct {
+				Version string `json:"protocolVersion"`
+			}
+			_ = json.Unmarshal(m.Result, &r)
+			return r.Version
+		}
+	}
+	return "no answer"
+}
