@@ -82,12 +82,13 @@ func heldNotes(list []held) (notes []string) {
 			return append(notes, fmt.Sprintf("and %d more names are held beside it", len(list)-i))
 		}
 		note := fmt.Sprintf("%s is a protected name and is held for a person: it is now %s", Plain(h.Path), Plain(h.At))
-		if h.Why != "" {
-			note += " (" + strings.TrimSuffix(Plain(h.Why), ".") + ")"
-		}
-		if h.Question != "" {
+		switch {
+		case h.Question != "":
 			note += "; once question " + h.Question + " is approved, the same call puts it in its place"
-		} else {
+		case h.Why != "":
+			note += " (" + strings.TrimSuffix(Plain(h.Why), ".") + ")"
+			fallthrough
+		default:
 			note += fmt.Sprintf("; copying %s there by a command asks for it", Plain(h.Host))
 		}
 		notes = append(notes, note)

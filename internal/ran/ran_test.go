@@ -65,6 +65,31 @@ func TestReport(t *testing.T) {
 	}
 }
 
+func TestHeldNamesAreSaid(t *testing.T) {
+	list := []map[string]any{
+		{"path": ".envrc", "at": "/spill/c/held-1/.envrc", "host": "/state/spill/c/held-1/.envrc", "why": "DENIED: not that."},
+		{"path": ".a\x1b[31m", "at": "/spill/c/held-1/.a", "host": "/state/x", "question": "q_1", "why": "APPROVAL_REQUIRED: long"},
+	}
+	notes, _ := Read(&tongs.Exit{Report: map[string]any{"held": list, "approvedNames": []map[string]any{{"path": ".vscode"}}, "outside": []string{"/data"}}})
+	if len(notes) != 4 {
+		t.Fatalf("%q", notes)
+	}
+	for i, want := range []string{
+		"/data", "it is now /spill/c/held-1/.envrc (DENIED: not that); copying /state/spill/c/held-1/.envrc there",
+		`.a\x1b[31m is a protected name and is held for a person: it is now /spill/c/held-1/.a; once question q_1 is approved`, ".vscode",
+	} {
+		if !strings.Contains(notes[i], want) {
+			t.Errorf("note %d is %q, want ...%q", i, notes[i], want)
+		}
+	}
+	for range 30 {
+		list = append(list, list[0])
+	}
+	if notes, _ = Read(&tongs.Exit{Report: map[string]any{"held": list}}); len(notes) != maxHeld+1 || !strings.Contains(notes[maxHeld], "12 more") {
+		t.Errorf("%d notes, the last %q", len(notes), notes[len(notes)-1])
+	}
+}
+
 func TestColoursAreAllThatIsLeft(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":                             "plain",
