@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -62,27 +61,31 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 		p.asked.come(req.Params.InputResponses)
 		return p.call.attend(ctx, req)
 	}
-	f, err := s.takeOff(ctx, sess, req, args)
+	f, caller, call, err := s.prepare(ctx, sess, req, args)
 	if err != nil {
 		return s.result(sess, req.Params.Name, tongs.Failure(err)), nil
+	}
+	if !f.byRounds || !f.elicits { // nothing can make the request end before the call
+		return f.fly(ctx, caller, call, req), nil
+	}
+	if err := f.takeOff(ctx, caller, call); err != nil {
+		return nil, err
 	}
 	return f.attend(ctx, req)
 }
 
-// takeOff starts the call. It ends when it is cancelled; that the request is over is for attend to tell.
-func (s *Server) takeOff(ctx context.Context, sess *session, req *mcp.CallToolRequest, args string) (*flight, error) {
+// prepare makes the call of a request.
+func (s *Server) prepare(ctx context.Context, sess *session, req *mcp.CallToolRequest, args string) (
+	*flight, tongs.Caller, *tongs.Call, error,
+) {
 	caller, dir, err := s.callerFor(ctx, sess, req)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	f := &flight{
-		server: s, session: sess, tool: req.Params.Name, args: args,
+		server: s, session: sess, tool: req.Params.Name, args: args, client: req.Session,
 		byRounds: req.ProtocolVersion() >= rounds, elicits: elicits(req.ClientCapabilities()),
-		asked: make(chan *asking), done: make(chan struct{}), client: req.Session,
 	}
-	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f.cancel = cancel
-	inner = context.WithValue(inner, flightKey{}, f)
 	call := &tongs.Call{
 		Tool: req.Params.Name, Args: req.Params.Arguments, Session: sess.name, Agents: sess.agents, Dir: dir,
 		Reason: reasonOf(req.Params.Meta), Sink: f.update,
@@ -90,17 +93,41 @@ func (s *Server) takeOff(ctx context.Context, sess *session, req *mcp.CallToolRe
 	if len(call.Args) == 0 || string(call.Args) == "null" {
 		call.Args = json.RawMessage("{}")
 	}
+	return f, caller, call, nil
+}
+
+// fly makes the call for the request that waits, and ends with it.
+func (f *flight) fly(ctx context.Context, caller tongs.Caller, call *tongs.Call, req *mcp.CallToolRequest) *mcp.CallToolResult {
+	p := newProgress(ctx, f.server.opt.Beat, req)
+	f.follow(p)
+	inner := context.WithValue(ctx, flightKey{}, f)
+	f.result = f.server.inSlot(inner, func() *tongs.Result { return caller.Call(inner, call) })
+	f.follow(nil)
+	p.close()
+	f.tell(ctx, req)
+	return f.server.result(f.session, f.tool, f.result)
+}
+
+// takeOff starts the call. It ends when it is cancelled; that the request is over is for attend to tell.
+func (f *flight) takeOff(ctx context.Context, caller tongs.Caller, call *tongs.Call) error {
+	s := f.server
+	f.asked, f.done = make(chan *asking), make(chan struct{})
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f.cancel = cancel
+	inner = context.WithValue(inner, flightKey{}, f)
 	if !s.enter() {
 		cancel()
-		return nil, errors.New("the server is shutting down")
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server is shutting down"}
 	}
+	f.session.hold()
 	go func() {
 		defer s.running.Done()
 		defer cancel()
 		defer close(f.done)
+		defer f.session.release()
 		f.result = s.inSlot(inner, func() *tongs.Result { return caller.Call(inner, call) })
 	}()
-	return f, nil
+	return nil
 }
 
 // inSlot runs a call when there is room for one more.

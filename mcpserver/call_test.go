@@ -364,6 +364,27 @@ func TestSessionsEnd(t *testing.T) {
 	eventually(t, func() bool { return running(t, mark) == 0 })
 }
 
+// A request without a session is one of its own, and so are its jobs.
+func TestSessionsOfOneCallEnd(t *testing.T) {
+	needsLinux(t)
+	for name, opt := range map[string]*mcp.ClientOptions{"flies": nil, "takes off": says(nil).options()} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, setup{mode: tongs.ModeAll})
+			c := w.connect(withoutSessions, opt)
+			mark := fmt.Sprintf("36%d", time.Now().UnixNano()%1e9)
+			if res := c.call("shell", args{"command": "sleep " + mark, "background": true}); res.IsError {
+				t.Fatal(text(res))
+			}
+			eventually(t, func() bool { return running(t, mark) == 0 })
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if len(w.ended) != 1 {
+				t.Errorf("%d sessions ended, want 1", len(w.ended))
+			}
+		})
+	}
+}
+
 // The definitions of every built-in tool are small, and their annotations are true.
 func TestDefinitions(t *testing.T) {
 	w := newWorld(t, setup{})

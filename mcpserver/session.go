@@ -49,10 +49,36 @@ type session struct {
 	// files are the resources that results named, oldest first.
 	files []*mcp.Resource
 
-	// of a named session: how many requests use it, and what ends it.
-	users int
-	timer *time.Timer
-	drop  func()
+	// users is how many requests and calls use it; nobody is called when nobody does, guarded by lock. A connection's has
+	// neither: it ends with the connection.
+	lock   sync.Locker
+	users  int
+	nobody func()
+	timer  *time.Timer
+}
+
+// hold says that something more uses the session.
+func (s *session) hold() {
+	if s.lock == nil {
+		return
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.users++
+}
+
+// release says that a request or a call is over.
+func (s *session) release() {
+	if s.lock == nil {
+		return
+	}
+	s.lock.Lock()
+	s.users--
+	last := s.users == 0
+	s.lock.Unlock()
+	if last {
+		s.nobody()
+	}
 }
 
 // sessions are those that are alive.
@@ -79,7 +105,7 @@ func (s *Server) sessionOf(ss *mcp.ServerSession, req request, meta mcp.Meta) (*
 	principal := s.carriers.principal(extra.Header)
 	secret, given := meta[MetaSession]
 	if !given {
-		return &session{name: id.New("m"), agents: agentsOf(req.ClientInfo()), owner: principal, drop: func() {}}, nil
+		return s.sessions.single(agentsOf(req.ClientInfo()), principal, s.opt.Ended), nil
 	}
 	text, ok := secret.(string)
 	if !ok || len(text) < minSecret || len(text) > maxSecret {
@@ -99,7 +125,7 @@ func (s *Server) connected(ss *mcp.ServerSession, req request) *session {
 	if sess := s.sessions.conns[ss]; sess != nil {
 		return sess
 	}
-	sess := &session{name: id.New("m"), agents: agentsOf(req.ClientInfo()), lasting: true, drop: func() {}}
+	sess := &session{name: id.New("m"), agents: agentsOf(req.ClientInfo()), lasting: true}
 	sess.owner = sess.name
 	if s.sessions.conns == nil {
 		s.sessions.conns = map[*mcp.ServerSession]*session{}
@@ -130,25 +156,9 @@ func (l *sessions) name(key string, agents []string, ended func(string)) (*sessi
 		if len(l.named) >= maxNamed {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "there are too many sessions; try again later"}
 		}
-		sess = &session{name: id.New("m"), agents: agents, owner: key, lasting: true}
-		sess.timer = time.AfterFunc(idleNamed, func() {
-			l.mu.Lock()
-			over := sess.users == 0 && l.named[key] == sess
-			if over {
-				delete(l.named, key)
-			}
-			l.mu.Unlock()
-			if over && ended != nil {
-				ended(sess.name)
-			}
-		})
-		sess.drop = func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			if sess.users--; sess.users == 0 {
-				sess.timer.Reset(idleNamed)
-			}
-		}
+		sess = &session{name: id.New("m"), agents: agents, owner: key, lasting: true, lock: &l.mu}
+		sess.timer = time.AfterFunc(idleNamed, func() { l.expire(key, sess, ended) })
+		sess.nobody = func() { sess.timer.Reset(idleNamed) }
 		if l.named == nil {
 			l.named = map[string]*session{}
 		}
@@ -159,8 +169,29 @@ func (l *sessions) name(key string, agents []string, ended func(string)) (*sessi
 	return sess, nil
 }
 
-// release says that a request is over.
-func (s *session) release() { s.drop() }
+// expire ends a named session that nobody uses.
+func (l *sessions) expire(key string, sess *session, ended func(string)) {
+	l.mu.Lock()
+	over := sess.users == 0 && l.named[key] == sess
+	if over {
+		delete(l.named, key)
+	}
+	l.mu.Unlock()
+	if over && ended != nil {
+		ended(sess.name)
+	}
+}
+
+// single returns a session of one request, and of the call that it leaves behind.
+func (l *sessions) single(agents []string, principal string, ended func(string)) *session {
+	sess := &session{name: id.New("m"), agents: agents, owner: principal, users: 1, lock: &l.mu}
+	sess.nobody = func() {
+		if ended != nil {
+			ended(sess.name)
+		}
+	}
+	return sess
+}
 
 // endAll ends the named sessions; those of connections ended with their connection.
 func (l *sessions) endAll(ended func(string)) {
