@@ -64,6 +64,7 @@ type root struct {
 	now        int64
 	generation uint64
 	shape      uint64
+	sweeps     int
 	// removed and touched are what happened last; forgot is the last generation of which removals are not remembered any
 	// more, overlooked that of which changes are not.
 	removed            []removal

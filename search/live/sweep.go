@@ -13,6 +13,7 @@ import (
 
 // sweep compares every file and directory with what is known of it.
 func (r *root) sweep(ctx context.Context) error {
+	r.sweeps++
 	var dirs []*dir
 	r.tree.each(func(d *dir) { dirs = append(dirs, d) })
 	var next atomic.Int64
