@@ -112,26 +112,28 @@ func TestQualityOverThisRepository(t *testing.T) {
 	}
 	x := New()
 	tree(t, x, root, ".")
+	x.Remove("search/rank/quality_test.go") // it holds the questions
+	x.Remove("docs/search-code.md")
 	mrr, top5 := measure(t, x, root, []question{
-		{"where is the approval digest computed", "approval/approval.go approval/question.go approval/digest.go engine/ask.go approval/store.go"},
-		{"resolve symlink path", "workspace/resolve.go workspace/path.go workspace/walk_linux.go workspace/workspace.go workspace/resolve_unix.go"},
+		{"where is the approval digest computed", "approval/digest.go"},
+		{"resolve symlink path", "workspace/resolve.go"},
 		{"gitignore pattern parsing", "search/ignore/pattern.go search/ignore/rules.go search/ignore/ignore.go"},
 		{"lazy DFA for regular expressions", "search/regex/dfa.go"},
 		{"tool schema inference from struct tags", "infer_tags.go infer.go"},
-		{"where are secrets hidden from searches", "workspace/tree.go workspace/protect.go workspace/names.go"},
+		{"where are secrets hidden from searches", "workspace/tree.go workspace/names.go"},
 		{"list_directory", "builtin/files/list.go"},
 		{"edit closest match suggestion", "builtin/files/closest.go builtin/files/match.go"},
-		{"parse shell command into effects", "command/command.go command/parse.go builtin/shell/shell.go command/effects.go"},
-		{"sandbox seccomp filter", "sandbox/seccomp_linux.go sandbox/internal/launch/seccomp.go sandbox/internal/launch/seccomp_linux.go sandbox/filter_linux.go"},
+		{"parse shell command into effects", "command/command.go command/analyser.go"},
+		{"sandbox seccomp filter", "sandbox/filter.go"},
 		{"Tree.Skip", "tree.go"},
 		{"policy grant lapses when rules change", "policy/grant.go"},
-		{"file lock across processes", "workspace/lock.go workspace/locks.go"},
-		{"validate arguments against schema", "schema/validate.go schema/schema.go engine/walk.go"},
+		{"file lock across processes", "workspace/lock.go"},
+		{"validate arguments against schema", "schema/schema.go engine/walk.go"},
 		{"unified diff preview", "builtin/files/diff.go"},
-		{"registry lookup of a tool by alias", "registry/registry.go registry/lookup.go"},
-		{"audit log row open and close", "audit/audit.go audit/row.go engine/call.go"},
+		{"registry lookup of a tool by alias", "registry/registry.go registry/set.go"},
+		{"audit log row open and close", "audit/audit.go durable/audit.go engine/call.go"},
 		{"proxy for allowed hosts", "netguard/proxy.go"},
-		{"count lines of a huge file", "builtin/files/read.go internal/text/lines.go internal/text/text.go"},
+		{"count lines of a huge file", "builtin/files/read.go internal/text/lines.go"},
 		{"ErrLoop", "search/walk/walk.go"},
 	})
 	if mrr < 0.5 || top5 < 0.7 {
