@@ -165,8 +165,13 @@ func RemoveMCP(data []byte, name string) (_ []byte, found bool, err error) {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	end := entryEnd(lines, first-1)
 	after := slices.Concat(bytes.Join(lines[:first-1], nil), bytes.Join(lines[end:], nil))
-	if key, _ := l.key("mcp"); len(before) == 1 && key == first-1 { // the key alone would stand there for nothing
-		after = slices.Concat(bytes.Join(lines[:key-1], nil), bytes.Join(lines[end:], nil))
+	if key, _ := l.key("mcp"); len(before) == 1 && key == first-1 && key > 0 { // the key alone would stand there for nothing
+		after = bytes.Join(lines[:key-1], nil)
+		if rest := bytes.Join(lines[end:], nil); len(bytes.TrimSpace(rest)) > 0 {
+			after = append(after, rest...)
+		} else if n := len(bytes.TrimRight(after, "\r\n")); n < len(after) { // the end of the last line stays
+			after = after[:n+bytes.IndexByte(after[n:], '\n')+1]
+		}
 	}
 	_, now, err := readServers(after)
 	if err != nil || len(now) != len(before)-1 || slices.ContainsFunc(now, func(o MCPServer) bool { return o.Name == name }) {

@@ -101,8 +101,8 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.callCommand(), a.toolsCommand(), a.describeCommand(), a.validateCommand(), a.explainCommand(),
 		a.mcpCommand(), a.serveCommand(),
-		a.approvalsCommand(), a.grantsCommand(), a.logCommand(), a.trustCommand(), a.configCommand(),
-		a.doctorCommand(), a.sandboxCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(), a.manCommand(),
+		a.approvalsCommand(), a.grantsCommand(), a.logCommand(), a.changesCommand(), a.undoCommand(), a.redoCommand(), a.trustCommand(), a.configCommand(),
+		a.doctorCommand(), a.sandboxCommand(), a.setupCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(), a.manCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {

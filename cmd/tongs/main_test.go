@@ -45,6 +45,6 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", raceOptions)
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"trusted": trustFile, "escape": escapeFile},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"trusted": trustFile, "escape": escapeFile, "approved": approveServers},
 	})
 }

@@ -35,6 +35,9 @@ func (a *app) toolsCommand() *cobra.Command {
 		for _, w := range sys.warnings() {
 			fmt.Fprintln(a.err, "warning: "+clean(w))
 		}
+		for _, note := range serverNotes(sys.mcp.States()) {
+			fmt.Fprintln(a.err, "mcp: "+clean(note))
+		}
 		for _, name := range slices.Sorted(maps.Keys(broken)) {
 			fmt.Fprintf(a.err, "broken: %s: %s\n", clean(name), clean(broken[name].Error()))
 		}

@@ -22,6 +22,8 @@ import (
 	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/mcpclient"
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/policy"
 	"github.com/tongs-ai/tongs/registry"
@@ -122,9 +124,12 @@ type system struct {
 	registry *registry.Registry
 	engine   *engine.Engine
 	state
+	journal   *journal.Journal
 	workspace *workspace.Workspace
 	runner    *sandbox.Runner
 	shell     *shell.Set
+	confined  *confine.Confiner
+	mcp       *mcpclient.Set
 }
 
 // state is what outlives a run.
@@ -189,7 +194,14 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 	if sys.registry, sys.shell, err = tools(sys.cfg, confined, opt.Output, w.lives); err != nil {
 		return nil, err
 	}
-	opt.Registry = sys.registry
+	sys.confined = confined
+	if err = sys.addMCP(a, w); err != nil {
+		return nil, err
+	}
+	if err = sys.addUndo(); err != nil {
+		return nil, err
+	}
+	opt.Registry, opt.Reviewed = sys.registry, sys.mcp.Reviewed
 	if sys.engine, err = engine.New(opt); err != nil {
 		return nil, err
 	}
@@ -211,8 +223,11 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	for _, z := range s.cfg.Zones {
 		roots = append(roots, workspace.Root{Name: z.Name, Dir: z.Dir, Writable: z.Writable})
 	}
+	if s.journal, err = openJournal(s.stateDir); err != nil {
+		return nil, err
+	}
 	s.workspace, err = workspace.Open(workspace.Options{
-		Dir: s.place.workspace, Cap: s.limit, Roots: roots, Private: []string{s.stateDir, s.configDir},
+		Dir: s.place.workspace, Cap: s.limit, Roots: roots, Private: []string{s.stateDir, s.configDir}, Journal: s.journal,
 	})
 	if err != nil {
 		return nil, err
@@ -307,6 +322,9 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 }
 
 func (s *system) close() {
+	if s.mcp != nil {
+		s.mcp.Close()
+	}
 	if s.shell != nil {
 		s.shell.CloseAll()
 	}
@@ -315,6 +333,9 @@ func (s *system) close() {
 	}
 	if s.workspace != nil {
 		_ = s.workspace.Close()
+	}
+	if s.journal != nil {
+		_ = s.journal.Close()
 	}
 	s.state.close()
 }

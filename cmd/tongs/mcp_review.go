@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/mcpclient"
+)
+
+func (a *app) mcpReviewCommand() *cobra.Command {
+	var show bool
+	cmd := &cobra.Command{
+		Use: "review NAME", Short: "Look at what an MCP server says of itself, and approve it",
+		Long: "Start an MCP server, show what it and its tools say of themselves, and approve exactly that: all of it the first time,\n" +
+			"what changed since you last approved it after that. A model reads these words, so look for anything that tells it to\n" +
+			"do something. What is not approved, a model is not shown, and every call of it is asked about.\n" +
+			"Approving must be confirmed by typing at a real terminal.",
+		Example: "  tongs mcp review github\n  tongs mcp review github --show", Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().BoolVar(&show, "show", false, "only show it")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		sys, v, err := a.look(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		if !v.Changed {
+			fmt.Fprintf(a.err, "%s says what you approved.\n", clean(v.Server))
+			return nil
+		}
+		if show {
+			_, err := fmt.Fprintln(a.out, cleanLines(v.Text))
+			return err
+		}
+		return a.approveServer(cmd.Context(), sys, v)
+	})
+	return cmd
+}
+
+func (a *app) approveServer(ctx context.Context, sys *system, v *mcpclient.Review) error {
+	t, err := openTerminal()
+	if err != nil {
+		fmt.Fprintln(a.out, cleanLines(v.Text))
+		return tongs.Errorf(tongs.CodeApprovalRequired, "approving an MCP server needs a person at a real terminal, and this process has none; "+
+			"run 'tongs mcp review %s' in one", v.Server)
+	}
+	defer t.close()
+	what := "says of itself, in its own words"
+	style := func(string) lipgloss.Style { return lipgloss.NewStyle() }
+	if v.Before != nil {
+		what, style = "changed", diffStyle(newPalette())
+	}
+	fmt.Fprintf(t.w, "This is what the MCP server %s %s:\n", clean(v.Server), what)
+	quoted(t.w, v.Text, t.width(), 0, style)
+	if err := t.confirm(ctx, "approve this"); err != nil {
+		return err
+	}
+	if err := sys.mcp.Approve(v, whoami()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "%s is approved as it is now: %s.\n", clean(v.Server), plural(len(v.Now.Tools), "tool"))
+	return nil
+}
+
+// look starts a server as the person who runs this command wants it, and asks it what it has.
+func (a *app) look(ctx context.Context, name string) (*system, *mcpclient.Review, error) {
+	sys, err := a.open(ctx, wiring{})
+	if err != nil {
+		return nil, nil, err
+	}
+	effects, err := sys.mcp.Effects(name)
+	if err == nil {
+		var v *mcpclient.Review
+		if v, err = sys.mcp.Look(ctx, name, sys.confined.Commands(ownGrant{effects}), sys.place.workspace); err == nil {
+			return sys, v, nil
+		}
+	}
+	sys.close()
+	if need, ok := errors.AsType[*tongs.Need](err); ok {
+		err = needOf(name, need)
+	}
+	return nil, nil, err
+}
+
+// needOf says how a server gets what the sandbox kept from it.
+func needOf(name string, need *tongs.Need) error {
+	var hosts []string
+	for _, e := range need.Effects {
+		if e.Kind == tongs.EffectNetwork {
+			hosts = append(hosts, e.Host)
+		}
+	}
+	if len(hosts) == 0 {
+		return tongs.Errorf(tongs.CodePermissionDenied, "%s", need.Reason)
+	}
+	return tongs.Errorf(tongs.CodePermissionDenied, "%s; if it may, put this under mcp.%s in your configuration: network: [%s]",
+		need.Reason, name, strings.Join(hosts, ", "))
+}
+
+func (a *app) mcpTestCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "test NAME", Short: "Start an MCP server and say how that went",
+		Long: "Start an MCP server as a call would, in the sandbox unless that is switched off for it, ask it what it has, and end it.\n" +
+			"No tool is called and nothing is approved.",
+		Example: "  tongs mcp test github", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+			began := time.Now()
+			sys, v, err := a.look(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			took := time.Since(began)
+			defer sys.close()
+			n := v.Now
+			lines := []string{
+				fmt.Sprintf("%s answers: %s %s, protocol %s, after %s", v.Server, n.Title, n.Version, n.Protocol, took.Round(time.Millisecond)),
+				fmt.Sprintf("%s, %s, %s of instructions", plural(len(n.Tools), "tool"), plural(len(n.Prompts), "prompt"), plural(len(n.Instructions), "byte")),
+			}
+			for _, s := range sys.mcp.States() {
+				if s.Name != args[0] {
+					continue
+				}
+				for _, t := range s.Tools {
+					lines = append(lines, strings.TrimSuffix(fmt.Sprintf("  %s: %s %s", t.Name, t.Status, t.Detail), " "))
+				}
+				if s.Server.Unconfined {
+					lines = append(lines, "it runs outside the sandbox")
+				}
+			}
+			if v.Changed {
+				lines = append(lines, "next: tongs mcp review "+v.Server)
+			}
+			_, err = fmt.Fprintln(a.out, cleanLines(strings.Join(lines, "\n")))
+			return err
+		}),
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/sandbox"
+)
+
+// wrapping are the flags of 'tongs mcp wrap'.
+type wrapping struct {
+	network, read, write, env []string
+	readOnly, quiet           bool
+}
+
+func (a *app) mcpWrapCommand() *cobra.Command {
+	var w wrapping
+	cmd := &cobra.Command{
+		Use:   "wrap -- COMMAND [ARGUMENT ...]",
+		Short: "Run an MCP server of any client in the sandbox",
+		Long: "Run a program in the sandbox with its standard streams passed through as they are: put it before the command of an MCP\n" +
+			"server in the configuration of any client. The program sees the workspace, and reaches the hosts of --network and no\n" +
+			"others. The exit code is the program's; what it was kept from is reported on standard error when it ends.\n" +
+			"Nobody is asked and nothing is logged: the client decides about calls.",
+		Example: "  tongs mcp wrap -- npx -y @modelcontextprotocol/server-filesystem .\n" +
+			"  tongs mcp wrap --network api.github.com --env GITHUB_TOKEN -- github-mcp-server stdio\n" +
+			"  tongs mcp wrap --read-only --workspace ~/notes -- notes-server",
+		Args: cobra.MinimumNArgs(1),
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&w.network, "network", nil, "hosts that the program may reach")
+	f.StringSliceVar(&w.read, "read", nil, "further directories that the program may read")
+	f.StringSliceVar(&w.write, "write", nil, "further directories that the program may write to")
+	f.StringSliceVar(&w.env, "env", nil, "variables to pass on, by name")
+	f.BoolVar(&w.readOnly, "read-only", false, "keep the program from writing to the workspace")
+	f.BoolVar(&w.quiet, "quiet", false, "report nothing")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error { return a.wrap(cmd.Context(), &w, args) })
+	return cmd
+}
+
+func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
+	p, err := a.locate()
+	if err != nil {
+		return err
+	}
+	policy, err := w.policy(p)
+	if err != nil {
+		return err
+	}
+	allowed := map[string]bool{}
+	if len(w.network) == 0 {
+		w.network = registries[strings.TrimSuffix(filepath.Base(argv[0]), ".exe")]
+	}
+	for _, host := range w.network {
+		t, err := netguard.ParseTarget(host, 443)
+		if err != nil {
+			return usage{err}
+		}
+		allowed[t.Name()] = true
+	}
+	denied := &hostSet{seen: map[string]bool{}}
+	policy.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: (&netguard.Proxy{
+		Guard: &netguard.Guard{},
+		Decide: func(_ context.Context, t netguard.Target) netguard.Decision {
+			if allowed[t.Name()] {
+				return netguard.Decision{Private: true}
+			}
+			denied.add(t.Name())
+			return netguard.Decision{Err: tongs.Errorf(tongs.CodeBlocked, "%s is not among the hosts of --network", t.Name())}
+		},
+	}).Serve}
+	runner, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		return err
+	}
+	defer runner.Close()
+	res, err := runner.Run(ctx, &sandbox.Cmd{Argv: argv, Policy: policy, Stdin: a.in, Stdout: a.out, Stderr: a.err})
+	if res == nil {
+		return err
+	}
+	a.exit = res.ExitCode
+	if !w.quiet {
+		a.reportWrapped(res, denied.list)
+	}
+	return nil
+}
+
+// policy is what the program may do: what a command of a tool may, and what the flags add.
+func (w *wrapping) policy(p place) (sandbox.Policy, error) {
+	policy := tryPolicy(p.workspace, w.readOnly)
+	cached := sandbox.Default(p.workspace, sandbox.PresetOptions{
+		Cache: filepath.Join(p.stateDir, "cache", "wrap"), PassEnv: w.env, Protect: policy.ProtectedNames, Hide: policy.HiddenNames,
+	})
+	if w.readOnly {
+		cached.ReadOnly = append(cached.ReadOnly, p.workspace)
+		cached.Writable = cached.Writable[1:]
+	}
+	cached.Limits.Wall, cached.Limits.CPU, cached.Limits.Output = -1, -1, -1 // it goes on for as long as its client does
+	for _, list := range []struct {
+		dirs []string
+		to   *[]string
+	}{{w.read, &cached.Readable}, {w.write, &cached.Writable}} {
+		for _, dir := range list.dirs {
+			dir, err := filepath.Abs(dir)
+			if err != nil {
+				return cached, err
+			}
+			if _, err := os.Stat(dir); err != nil {
+				return cached, usagef("%s cannot be given to the program: %w", dir, err)
+			}
+			*list.to = append(*list.to, dir)
+		}
+	}
+	return cached, nil
+}
+
+// reportWrapped says what the program was kept from.
+func (a *app) reportWrapped(res *sandbox.Result, hosts []string) {
+	var lines []string
+	for _, host := range hosts {
+		lines = append(lines, "kept from reaching "+host+"; --network "+host+" would allow it")
+	}
+	for _, d := range res.Report.Denied {
+		if d.Path != "" {
+			lines = append(lines, "kept from "+d.Path+" ("+d.Kind+"); --read or --write would allow it")
+		}
+	}
+	for _, name := range res.Report.Planted {
+		lines = append(lines, "it made "+name+", which other programs obey: look at it")
+	}
+	for _, limit := range res.Report.LimitsHit {
+		lines = append(lines, "ended by the limit: "+limit)
+	}
+	if !res.Report.Full {
+		lines = append(lines, "the sandbox of this machine does not enforce everything; see 'tongs doctor'")
+	}
+	for _, line := range lines {
+		fmt.Fprintln(a.err, "tongs: "+clean(line))
+	}
+}
+
+// hostSet keeps names once, in the order they came.
+type hostSet struct {
+	mu   sync.Mutex
+	seen map[string]bool
+	list []string
+}
+
+func (h *hostSet) add(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.seen[name] && len(h.list) < 100 {
+		h.seen[name] = true
+		h.list = append(h.list, name)
+	}
+}
