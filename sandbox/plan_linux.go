@@ -180,7 +180,7 @@ func (p *plan) tierA() {
 		p.layers = append(p.layers, "open network")
 	}
 	if p.mapped {
-		p.layers = append(p.layers, "user nobody is")
+		p.layers = append(p.layers, "a user that nobody else is")
 	} else if os.Geteuid() == 0 {
 		p.missing = append(p.missing, "separate user: a file system cannot be mapped, so that root stays root, without any capability")
 	}

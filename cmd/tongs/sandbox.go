@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -30,7 +33,8 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 		Use:   "run -- COMMAND [ARGUMENT ...]",
 		Short: "Run a command as a tool would",
 		Long: "Run a command in the sandbox, with the workspace writable, protected names in it kept, secrets hidden, and no\n" +
-			"network. Nobody is asked and nothing is logged: it is you who runs it. The exit code is the command's.",
+			"network. Nobody is asked and nothing is logged: it is you who runs it. At a terminal the command has one of its own.\n" +
+			"The exit code is the command's.",
 		Example: "  tongs sandbox run -- ls -la /\n  tongs sandbox run --read-only --report -- make test\n  tongs sandbox run -- bash",
 		Args:    cobra.MinimumNArgs(1),
 	}
@@ -49,7 +53,8 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 		defer runner.Close()
 		policy := tryPolicy(p.workspace, readOnly)
 		policy.Limits.Wall = timeout
-		res, err := runner.Run(cmd.Context(), &sandbox.Cmd{Argv: args, Policy: policy, Stdin: a.in, Stdout: a.out, Stderr: a.err})
+		command := &sandbox.Cmd{Argv: args, Policy: policy, Stdin: a.in, Stdout: a.out, Stderr: a.err}
+		res, err := a.runAtTerminal(cmd.Context(), runner, command)
 		if res == nil {
 			return err
 		}
@@ -60,6 +65,35 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 		return err
 	})
 	return cmd
+}
+
+// runAtTerminal runs a command with a terminal of its own where we have one, so that shells and editors work in it.
+func (a *app) runAtTerminal(ctx context.Context, runner *sandbox.Runner, cmd *sandbox.Cmd) (*sandbox.Result, error) {
+	in, ok := a.in.(*os.File)
+	if !ok || runtime.GOOS != "linux" || !term.IsTerminal(int(in.Fd())) || !isTerminal(a.out) {
+		return runner.Run(ctx, cmd)
+	}
+	size := func() (rows, cols uint16) {
+		c, r, err := term.GetSize(int(in.Fd()))
+		if err != nil {
+			return 24, 80
+		}
+		return uint16(r), uint16(c)
+	}
+	rows, cols := size()
+	cmd.PTY = &sandbox.PTY{Rows: rows, Cols: cols}
+	// Every key is the command's from here on, control-C too.
+	old, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = term.Restore(int(in.Fd()), old) }()
+	p, err := runner.Start(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer onResize(func() { _ = p.Resize(size()) })()
+	return p.Wait()
 }
 
 // tryPolicy is the policy of a command that a person runs to try the sandbox.
@@ -85,9 +119,12 @@ func (a *app) printReport(res *sandbox.Result) error {
 		fmt.Sprintf("tier %s, full: %t, exit code %d after %s", r.Tier, r.Full, res.ExitCode, res.Duration.Round(time.Millisecond)),
 		"enforced: " + strings.Join(r.Layers, ", "),
 	}
-	for label, list := range map[string][]string{"missing": r.Missing, "limits hit": r.LimitsHit, "planted": r.Planted} {
-		if len(list) > 0 {
-			lines = append(lines, label+": "+strings.Join(list, ", "))
+	for _, part := range []struct {
+		label string
+		list  []string
+	}{{"missing", r.Missing}, {"limits hit", r.LimitsHit}, {"planted", r.Planted}} {
+		if len(part.list) > 0 {
+			lines = append(lines, part.label+": "+strings.Join(part.list, "; "))
 		}
 	}
 	for _, d := range r.Denied {

@@ -1,0 +1,4 @@
+package main
+
+// onResize does nothing: there is no sandbox to resize on Windows.
+func onResize(func()) (stop func()) { return func() {} }
