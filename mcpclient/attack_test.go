@@ -228,7 +228,9 @@ func TestDeniedHostIsAskedFor(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "from the web") }))
 	defer web.Close()
 	d := newDesk(t, nil)
-	d.guard.Resolve = func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil }
+	d.guard.Resolve = func(context.Context, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+	}
 	d.guard.Dial = func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", web.Listener.Addr().String())
 	}

@@ -131,11 +131,15 @@ func newServer() *mcp.Server {
 	addContent(s, add)
 	mcp.AddTool(s, &mcp.Tool{
 		Name: "destroy", Description: "Removes all.", Annotations: &mcp.ToolAnnotations{DestructiveHint: ptr(true)},
-	}, func(context.Context, *mcp.CallToolRequest, textIn) (*mcp.CallToolResult, any, error) { return says("gone"), nil, nil })
+	}, func(context.Context, *mcp.CallToolRequest, textIn) (*mcp.CallToolResult, any, error) {
+		return says("gone"), nil, nil
+	})
 	mcp.AddTool(s, &mcp.Tool{
 		Name: "tame", Description: "Says that it is harmless.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: ptr(false), OpenWorldHint: ptr(false)},
-	}, func(context.Context, *mcp.CallToolRequest, textIn) (*mcp.CallToolResult, any, error) { return says("ok"), nil, nil })
+	}, func(context.Context, *mcp.CallToolRequest, textIn) (*mcp.CallToolResult, any, error) {
+		return says("ok"), nil, nil
+	})
 	s.AddPrompt(&mcp.Prompt{Name: "greet", Description: "Greets."}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{}, nil
 	})

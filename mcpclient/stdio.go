@@ -30,13 +30,13 @@ const (
 // output, so that lines which are no messages at all are passed over; one that pretends to be a message and is none,
 // and more than a server has a reason to send, ends the connection.
 type stdio struct {
-	in     io.Writer // the program's standard input
-	noise  func(line []byte)
-	end    func() // ends the program
+	in    io.Writer // the program's standard input
+	noise func(line []byte)
+	end   func() // ends the program
 	// progress is told of progress in the order of messages: the SDK would pass it on after the answer.
 	progress func(*mcp.ProgressNotificationParams)
-	writes chan []byte
-	wrote  chan error
+	writes   chan []byte
+	wrote    chan error
 	// writing holds a token while nobody writes.
 	writing chan struct{}
 
