@@ -118,10 +118,20 @@ func (p *process) found(names []string) (err error) {
 	if p.cmd.ReadOnly || p.entry != nil {
 		return nil
 	}
-	if p.entry, err = runs.begin(record{p.grant.Call().ID, p.cmd.Argv, names}); err != nil {
+	if p.entry, err = runs.begin(record{p.grant.Call().ID, p.cmd.Argv, p.writable(), names}); err != nil {
 		return tongs.Errorf(tongs.CodeExecutionError, "the command was not run, since it could not be remembered that it runs: %w", err)
 	}
 	return nil
+}
+
+// writable are the directories of the roots that can be written to.
+func (c *Confiner) writable() (dirs []string) {
+	for _, root := range c.opt.Workspace.Roots() {
+		if root.Writable {
+			dirs = append(dirs, root.Dir)
+		}
+	}
+	return dirs
 }
 
 // recover takes away what programs planted whose host was killed, or others made since, and asks about it.

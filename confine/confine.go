@@ -1,6 +1,7 @@
 // Package confine turns what was decided for a call into a sandbox: the roots as they may be used, the protected names
 // among them, and the hosts that were decided, each reached through the network guard. A program that failed because
-// the sandbox stopped it becomes a *tongs.Need with the narrowest effects that would have let it through.
+// the sandbox stopped it becomes a *tongs.Need with the narrowest effects that would have let it through. Protected names
+// that a program made where there were none are held until a person decides.
 package confine
 
 import (
@@ -30,7 +31,7 @@ type Options struct {
 	// Scratch is the directory of the spill: scratch directories, and what a program planted and a person must look at, are
 	// kept in the part of the call. Empty refuses the former, and leaves the latter where they are, with a remark.
 	Scratch string
-	// Runs is a private directory in which the programs that run are remembered, so that what one planted is looked at
+	// Runs is a private directory, one for each workspace, in which the programs that run are remembered, so that what one planted is looked at
 	// even if this process is killed meanwhile. Empty remembers nothing.
 	Runs string
 	// Rules are those in force, so that paths they name are kept from programs. Nil means none.

@@ -289,14 +289,15 @@ func TestNamesOfRunningCommandsAreLeftToThem(t *testing.T) {
 		done <- out
 	}()
 	awaitFile(t, filepath.Join(b.dir, "started"))
-	if err := os.WriteFile(filepath.Join(runs, "dead.json"), []byte(`{"call":"c","argv":["x"],"had":[]}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(runs, "dead.json"), []byte(`{"call":"c","argv":["x"],"roots":["`+b.dir+`"],"had":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	b.write(t, ".mcp.json", "") // by nobody knows whom, and not there when the other one began
 	if out, res := b.run(t, script(`true`)); len(out.Held) != 0 {
 		t.Errorf("%+v: %s", out, res.Content)
 	}
 	b.write(t, "go", "")
-	if out := <-done; out.Out != "1\n" || len(out.Held) != 1 || b.has(".envrc") {
+	if out := <-done; out.Out != "1\n" || len(out.Held) != 2 || b.has(".envrc") {
 		t.Errorf("%+v", out)
 	}
 }

@@ -20,6 +20,8 @@ type journal struct{ dir string }
 type record struct {
 	Call string   `json:"call"`
 	Argv []string `json:"argv"`
+	// Roots are the directories that it could write to.
+	Roots []string `json:"roots"`
 	// Had are the protected names that were there before it ran.
 	Had []string `json:"had"`
 }
@@ -107,7 +109,7 @@ func (j journal) unfinished(names []string) (list []*unfinished) {
 	}
 	for _, u := range list {
 		for _, n := range names {
-			if !slices.Contains(u.Had, n) {
+			if !slices.Contains(u.Had, n) && slices.ContainsFunc(u.Roots, func(root string) bool { return strings.HasPrefix(n, root+"/") }) {
 				u.planted = append(u.planted, n)
 			}
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -257,7 +258,7 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	confined := confine.New(confine.Options{
 		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules), Rules: opt.Rules,
 		Cache: filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
-		Runs:  filepath.Join(s.stateDir, "runs", s.workspace.Digest()[:16]),
+		Runs:  filepath.Join(s.stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(s.workspace.Dir())))[:16]),
 		Limits: sandbox.Limits{
 			CPU: l.CommandCPU, Memory: l.CommandMemory, PIDs: l.CommandProcesses, FileSize: l.CommandFileSize, Disk: l.CommandDisk,
 			Files: l.CommandFiles, Tmp: l.CommandTmp, Descriptors: l.CommandDescriptors, Output: l.CommandOutput,
