@@ -36,6 +36,24 @@ func BenchmarkSearchCode(b *testing.B) {
 			ask(b, t, "http server shutdown")
 		}
 	})
+	b.Run("told, again", func(b *testing.B) {
+		t := newBench(b, nil)
+		t.dir = build.Default.GOROOT
+		t.told()
+		ask(b, t, "http server shutdown")
+		for b.Loop() {
+			ask(b, t, "http server shutdown")
+		}
+	})
+	b.Run("told, other words", func(b *testing.B) {
+		t := newBench(b, nil)
+		t.dir = build.Default.GOROOT
+		t.told()
+		ask(b, t, "http server shutdown")
+		for b.Loop() {
+			ask(b, t, "parseDuration")
+		}
+	})
 	b.Run("other words", func(b *testing.B) {
 		t := open(b)
 		ask(b, t, "http server shutdown")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/search/live"
 	"github.com/tongs-ai/tongs/search/rank"
 	"github.com/tongs-ai/tongs/search/symbols"
 	"github.com/tongs-ai/tongs/search/walk"
@@ -42,6 +43,10 @@ type codeTree struct {
 	mu    sync.Mutex
 	index *rank.Index
 	known map[string]identity
+	// since is up to when the service that knows trees told what changed, and current are the files that did not since
+	// they were looked at: true for those in the index, false for those without text.
+	since   live.Generation
+	current map[string]bool
 }
 
 // identity tells a state of a file from others.
@@ -72,7 +77,7 @@ func (c *codeCache) tree(top string, most int64) *codeTree {
 	}
 	t := c.trees[top]
 	if t == nil {
-		t = &codeTree{turn: make(chan struct{}, 1), index: rank.New(), known: map[string]identity{}}
+		t = &codeTree{turn: make(chan struct{}, 1), index: rank.New(), known: map[string]identity{}, current: map[string]bool{}}
 		c.trees[top] = t
 	}
 	t.used = time.Now()
@@ -112,25 +117,38 @@ func (s *coding) directory(ctx context.Context, env *tongs.Env, t *tools) (*rank
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-known.turn }()
-	index, visible, err := s.refresh(ctx, known, dir, walk.Options{Root: dir.Host, Dir: dir.Dir, Top: dir.Top, Ignore: t.ignore})
+	r := s.refreshing(known)
+	visible, ok, err := r.told(ctx, t, dir)
+	if !ok && err == nil {
+		visible, err = r.walk(ctx, dir, walk.Options{Root: dir.Host, Dir: dir.Dir, Top: dir.Top, Ignore: t.ignore})
+	}
 	if err != nil {
 		return nil, err
 	}
 	files := max(40, 2*s.limit)
-	return index.Search(s.query, rank.Scope{Visible: func(p string) bool { return visible[p] }, Others: s.others, Limit: files}), nil
+	return r.index.Search(s.query, rank.Scope{Visible: func(p string) bool { return visible[p] }, Others: s.others, Limit: files}), nil
 }
 
 var errCodeTime = errors.New("there was no more time")
 
-// refreshing is one walk that makes files known.
+// refreshing makes the files known that a call may see and that have something to do with its query.
 type refreshing struct {
 	*coding
 	known *codeTree
-	// index is that of known when the walk began.
+	// index is that of known when it began.
 	index   *rank.Index
 	filter  *rank.Filter
 	now     time.Time
 	workers []refreshWorker
+}
+
+func (s *coding) refreshing(known *codeTree) *refreshing {
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if known.index.Size() > s.opt.Bytes { // begin anew: most of it may be about files that are gone
+		known.index, known.known, known.current = rank.New(), map[string]identity{}, map[string]bool{}
+	}
+	return &refreshing{coding: s, known: known, index: known.index, filter: s.query.Filter(), now: time.Now()}
 }
 
 type refreshWorker struct {
@@ -141,44 +159,36 @@ type refreshWorker struct {
 	_ [64]byte // each on a cache line of its own
 }
 
-// refresh walks a directory, takes up what it does not know of and has something to do with the query, and returns which
-// files the call may see.
-func (s *coding) refresh(ctx context.Context, known *codeTree, dir *tongs.Tree, opt walk.Options) (*rank.Index, map[string]bool, error) {
-	known.mu.Lock()
-	if known.index.Size() > s.opt.Bytes { // begin anew: most of it may be about files that are gone
-		known.index, known.known = rank.New(), map[string]identity{}
-	}
-	r := &refreshing{coding: s, known: known, index: known.index, filter: s.query.Filter(), now: time.Now()}
-	known.mu.Unlock()
+// walk walks a directory, takes up what is not known, and returns which files the call may see.
+func (r *refreshing) walk(ctx context.Context, dir *tongs.Tree, opt walk.Options) (map[string]bool, error) {
 	opt.Skip = func(rel string, isDir bool) bool {
 		if !dir.Skip(rel, isDir) {
 			return false
 		}
 		if isDir {
-			s.closed.Add(1)
+			r.closed.Add(1)
 		} else {
-			s.withheld.Add(1)
+			r.withheld.Add(1)
 		}
 		return true
 	}
-	opt.Skipped = func(string, error) { s.unread++ }
+	opt.Skipped = func(string, error) { r.unread++ }
 	tr, err := walk.Open(opt)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer tr.Close()
 	r.workers = make([]refreshWorker, tr.Workers())
-	limited, cancel := context.WithTimeoutCause(ctx, s.opt.Time, errCodeTime)
+	limited, cancel := context.WithTimeoutCause(ctx, r.opt.Time, errCodeTime)
 	defer cancel()
-	err = tr.Walk(ctx, func(e *walk.Entry) error { return r.visit(limited, e) })
-	if err != nil {
-		return nil, nil, err
+	if err := tr.Walk(ctx, func(e *walk.Entry) error { return r.visit(limited, e) }); err != nil {
+		return nil, err
 	}
 	visible := r.sum()
-	if s.prefix == "" && s.left == 0 {
-		known.forget(visible)
+	if r.prefix == "" && r.left == 0 {
+		r.known.forget(visible)
 	}
-	return r.index, visible, nil
+	return visible, nil
 }
 
 func (r *refreshing) sum() map[string]bool {
@@ -222,13 +232,19 @@ func (r *refreshing) visit(limited context.Context, e *walk.Entry) error {
 		w.left++
 		return nil
 	}
-	r.look(w, e, strings.Clone(name), id)
+	h, err := e.Open()
+	if err != nil {
+		w.unread++
+		return nil
+	}
+	defer h.Close()
+	r.look(w, h, strings.Clone(name), id)
 	return nil
 }
 
 // look reads a file that is not known.
-func (r *refreshing) look(w *refreshWorker, e *walk.Entry, name string, id identity) {
-	text, err := r.content(w, e)
+func (r *refreshing) look(w *refreshWorker, h walk.Handle, name string, id identity) {
+	text, err := r.content(w, h)
 	if err != nil {
 		w.unread++
 		return
@@ -256,12 +272,7 @@ func (r *refreshing) look(w *refreshWorker, e *walk.Entry, name string, id ident
 }
 
 // content reads a file into the buffer of the worker.
-func (r *refreshing) content(w *refreshWorker, e *walk.Entry) ([]byte, error) {
-	h, err := e.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
+func (r *refreshing) content(w *refreshWorker, h walk.Handle) ([]byte, error) {
 	w.buf = w.buf[:0]
 	for int64(len(w.buf)) <= r.opt.FileBytes { // it may have grown since
 		w.buf = slices.Grow(w.buf, 32<<10)
@@ -287,13 +298,14 @@ func (t *codeTree) get(name string) (identity, bool) {
 func (t *codeTree) put(name string, id identity) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.known[name] = id
+	t.known[name], t.current[name] = id, !id.binary
 }
 
 func (t *codeTree) drop(x *rank.Index, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.known, name)
+	delete(t.current, name)
 	x.Remove(name)
 }
 
@@ -308,6 +320,7 @@ func (t *codeTree) forget(visible map[string]bool) {
 	for name := range t.known {
 		if !visible[name] {
 			delete(t.known, name)
+			delete(t.current, name)
 			t.index.Remove(name)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/search/ignore"
+	"github.com/tongs-ai/tongs/search/live"
 	"github.com/tongs-ai/tongs/tooltest"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -66,8 +67,36 @@ var shop = []string{
 	"out/cart.go=package out\n\nfunc Total() {}\n", ".gitignore=out/\n", ".hidden/cart.go=package h\n\nfunc Total() {}\n", "bin=\x00cart total",
 }
 
+// told has calls made by tools that are told what changed.
+func (b *bench) told() {
+	b.Helper()
+	user := ignore.User{}
+	service := live.New(live.Options{User: &user})
+	b.Cleanup(func() { b.must(service.Close()) })
+	if st, err := service.Ready(context.Background(), b.dir); err != nil || !st.Ready {
+		b.Fatalf("%+v, %v", st, err)
+	}
+	b.with(find.Options{User: &user, Live: service})
+}
+
 func TestSearchCode(t *testing.T) {
-	b := newBench(t, shop)
+	t.Run("walking", func(t *testing.T) { searchShop(t, newBench(t, shop)) })
+	t.Run("told", func(t *testing.T) {
+		b := newBench(t, shop)
+		for i := range 40 { // more than are read without a search
+			b.put(fmt.Sprintf("much/f%d.txt=nothing of interest\n", i), 1)
+		}
+		b.told()
+		if out, _ := b.code(args{"query": "cart"}); out.Searched != 46 {
+			t.Errorf("%d searched", out.Searched)
+		}
+		b.must(os.RemoveAll(filepath.Join(b.dir, "much")))
+		searchShop(t, b)
+	})
+}
+
+func searchShop(t *testing.T, b *bench) {
+	t.Helper()
 	for query, want := range map[string]string{
 		"where is the cart total computed":      "shop/cart.go:4 Total",
 		"Cart.Total":                            "shop/cart.go:4 Total",
@@ -131,7 +160,17 @@ func TestSearchCodeBadCalls(t *testing.T) {
 
 // What changed is found as it is now, whatever the times of files say.
 func TestSearchCodeIsNeverStale(t *testing.T) {
-	b := newBench(t, []string{"a.go=package a\n\nfunc alphaOne() {}\n", "b.go=package a\n"})
+	for _, told := range []bool{false, true} {
+		b := newBench(t, []string{"a.go=package a\n\nfunc alphaOne() {}\n", "b.go=package a\n"})
+		if told {
+			b.told()
+		}
+		changeAndSearch(t, b)
+	}
+}
+
+func changeAndSearch(t *testing.T, b *bench) {
+	t.Helper()
 	query := func(q, want string) {
 		t.Helper()
 		if out, res := b.code(args{"query": q}); first(out) != want {

@@ -92,6 +92,15 @@ func (q *Query) Words() []string {
 	return list
 }
 
+// Stems returns the beginnings of words that the query looks for, in small letters: a text that holds none of them, in any
+// case, has nothing to do with it.
+func (q *Query) Stems() (list []string) {
+	for _, t := range q.terms {
+		list = append(list, t.stems...)
+	}
+	return list
+}
+
 // Filter tells files that have to do with a query from those that do not, by what is in them.
 type Filter struct {
 	// own finds the query's words, alike those that may stand for a word, for each word that has some.
