@@ -64,7 +64,7 @@ var floors = []struct {
 }
 
 // anywhere are packages for tests, which may import what they like and which no product code imports.
-var anywhere = []string{"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "bench/sandbox", "bench/search", "bench/mcp", "e2e/conformance/server"}
+var anywhere = []string{"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "bench/sandbox", "bench/search", "bench/mcp", "e2e/conformance/server", "e2e/conformance/client"}
 
 // denied are imports that a floor's order allows and a reason forbids.
 var denied = []struct{ from, to, reason string }{

@@ -1,0 +1,140 @@
+// Command client is what the public MCP conformance suite drives as a client: it uses a server by URL exactly as the
+// product does, through mcpclient and the walk of an engine, and calls the tools that a scenario asks for.
+//
+// The suite appends the URL to the command and names the scenario in MCP_CONFORMANCE_SCENARIO.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/registry"
+)
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "client:", err)
+		os.Exit(1)
+	}
+}
+
+// call is one that a scenario asks for.
+type call struct {
+	Name      string         `json:"name"`
+	Arguments map[string]any `json:"arguments"`
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("usage: client URL")
+	}
+	set, err := mcpclient.New(mcpclient.Options{
+		Servers:  []mcpclient.Server{{Name: "suite", URL: args[len(args)-1], Tools: []string{"*"}, Timeout: 30 * time.Second}},
+		Protocol: os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION"), Version: "conformance",
+		Elicit: func(_ context.Context, e mcpclient.Elicitation) (mcpclient.Elicited, error) {
+			return mcpclient.Elicited{Action: "accept", Content: answers(e.Schema)}, nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	review, err := set.Look(ctx, "suite", nil, "")
+	if err != nil {
+		return err
+	}
+	if err := set.Approve(review, "conformance"); err != nil {
+		return err
+	}
+	caller, err := walk(set)
+	if err != nil {
+		return err
+	}
+	for _, c := range calls(os.Getenv("MCP_CONFORMANCE_SCENARIO"), review.Now) {
+		data, err := json.Marshal(c.Arguments)
+		if err != nil {
+			return err
+		}
+		res := caller.Call(ctx, &tongs.Call{Tool: "suite__" + c.Name, Args: data})
+		fmt.Fprintf(os.Stderr, "%s: %.300s\n", c.Name, res.Content)
+	}
+	return nil
+}
+
+// walk makes an engine of the tools, with a rule that frees them: who asks is not what is tested here.
+func walk(set *mcpclient.Set) (tongs.Caller, error) {
+	tools, err := set.Tools()
+	if err != nil {
+		return nil, err
+	}
+	reg, err := registry.New(tools...)
+	if err != nil {
+		return nil, err
+	}
+	free := []tongs.Rule{{Tool: "suite__*", Decision: tongs.PreApproved, Layer: tongs.LayerUser}}
+	return engine.New(engine.Options{Registry: reg, Reviewed: set.Reviewed, Rules: func() []tongs.Rule { return free }})
+}
+
+// answers is what a person who agrees would fill in; what has a default is left to it.
+func answers(schema any) map[string]any {
+	var form struct {
+		Properties map[string]struct {
+			Type    string
+			Default any
+		}
+	}
+	data, err := json.Marshal(schema)
+	if err != nil || json.Unmarshal(data, &form) != nil {
+		return nil
+	}
+	filled := map[string]any{}
+	for name, p := range form.Properties {
+		if p.Default == nil && p.Type == "boolean" {
+			filled[name] = true
+		}
+	}
+	return filled
+}
+
+// calls are those of a scenario.
+func calls(scenario string, defs *mcpclient.Definitions) (list []call) {
+	each := func(args map[string]any) {
+		for _, t := range defs.Tools {
+			list = append(list, call{t.Name, args})
+		}
+	}
+	switch scenario {
+	case "tools_call":
+		list = []call{{"add_numbers", map[string]any{"a": 5, "b": 3}}}
+	case "http-invalid-tool-headers":
+		each(map[string]any{"region": "us-west1"})
+	case "http-custom-headers":
+		var suite struct{ ToolCalls []call }
+		if json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &suite) == nil {
+			list = suite.ToolCalls
+		}
+	case "json-schema-2020-12-preservation":
+		for _, t := range defs.Tools {
+			var schema any
+			if t.Name == "json_schema_2020_12_tool" && json.Unmarshal(t.Input, &schema) == nil {
+				list = append(list, call{"json_schema_echo", map[string]any{"schema": schema}})
+			}
+		}
+	case "initialize", "request-metadata", "json-schema-ref-no-deref":
+	default:
+		if !strings.HasPrefix(scenario, "auth/") {
+			each(map[string]any{})
+		}
+	}
+	return list
+}
