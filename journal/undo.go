@@ -132,17 +132,13 @@ func (j *Journal) Undo(ctx context.Context, head Entry, entries []Entry, paths [
 // entry adds the inverse of one entry: what came goes, the innermost first; then what went comes back, the outermost
 // first. What was moved is held in between.
 func (u *Undo) entry(ctx context.Context, e *Entry) error {
+	changes, err := u.meantOf(ctx, e)
+	if err != nil {
+		return err
+	}
 	var came, leaving, went []Change
-	for c, err := range u.j.Changes(e.ID) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
+	for _, c := range changes {
 		switch {
-		case !u.meant(&c):
-			u.part = true
 		case e.Roots[c.Path.Root] != u.head.Roots[c.Path.Root] || c.From != nil && e.Roots[c.From.Root] != u.head.Roots[c.From.Root]:
 			u.conflict(c.Path, "its root is another directory now, or none")
 		case c.From != nil, c.Before.Type == Absent && c.After.Type == Dir:
@@ -182,6 +178,35 @@ type returning struct {
 	node   *node
 }
 
+// meantOf returns the changes of an entry that concern the paths, and the directories that were made for these.
+func (u *Undo) meantOf(ctx context.Context, e *Entry) (changes []Change, err error) {
+	var dirs []Change
+	for c, err := range u.j.Changes(e.ID) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case u.meant(&c):
+			changes = append(changes, c)
+		case c.From == nil && c.Before.Type == Absent && c.After.Type == Dir:
+			dirs = append(dirs, c)
+		default:
+			u.part = true
+		}
+	}
+	meant := len(changes)
+	for _, d := range dirs {
+		if slices.ContainsFunc(changes[:meant], func(c Change) bool { return d.Path.Contains(c.Path) }) {
+			changes = append(changes, d)
+		} else {
+			u.part = true
+		}
+	}
+	return changes, nil
+}
+
 // meant reports whether a change concerns the paths.
 func (u *Undo) meant(c *Change) bool {
 	if len(u.paths) == 0 {
@@ -190,9 +215,6 @@ func (u *Undo) meant(c *Change) bool {
 	for _, p := range u.paths {
 		if p.Contains(c.Path) || c.From != nil && p.Contains(*c.From) {
 			return true
-		}
-		if c.From == nil && c.After.Type == Dir && c.Before.Type == Absent && c.Path.Contains(p) {
-			return true // made for it; it goes if nothing else is in it
 		}
 		if c.From == nil && c.Before.Type == Dir && c.After.Type == Absent && c.Path.Contains(p) {
 			return true // it cannot come back without its directory

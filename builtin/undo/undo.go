@@ -21,8 +21,8 @@ type Options struct {
 	Roots map[string]string
 }
 
-// Toolset is the name that configuration knows the tools by.
-const Toolset = "undo"
+// Toolset is the name that configuration knows the tools by: that of the file tools, so that its rules hold here, too.
+const Toolset = "filesystem"
 
 // Input are the arguments of undo.
 type Input struct {

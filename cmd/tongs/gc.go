@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/output"
 )
 
@@ -16,7 +17,7 @@ func (a *app) gcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Remove what is older than the configured retention",
 		Long: "Remove log entries, answered questions and spilled output that are older than retention in the configuration\n" +
-			"says. The log stays verifiable: it records what was removed from its start.",
+			"says, and what undo keeps beyond 30 days or 4 GiB. The log stays verifiable: it records what was removed from its start.",
 		Example: "  tongs gc", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
@@ -51,12 +52,16 @@ func (a *app) gcCommand() *cobra.Command {
 				return err
 			}
 		}
+		if report.Journal, err = collect(cmd.Context(), p.stateDir); err != nil {
+			return err
+		}
 		if format == "json" {
 			return a.json(report)
 		}
-		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, %s of sessions and %s of spilled output.\n",
+		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, %s of sessions, %s of spilled output and %s of before-images.\n",
 			plural(int(removed.Rows), "call"), plural(removed.Questions, "question"), plural(removed.Grants, "grant"),
-			plural(removed.State, "value"), output.Bytes(report.SpillBytes))
+			plural(removed.State, "value"), output.Bytes(report.SpillBytes),
+			output.Bytes(report.Journal.Bytes))
 		return err
 	})
 	return cmd
@@ -64,5 +69,6 @@ func (a *app) gcCommand() *cobra.Command {
 
 type gcReport struct {
 	durable.Report
-	SpillBytes int64 `json:"spillBytes"`
+	SpillBytes int64          `json:"spillBytes"`
+	Journal    journal.Report `json:"journal"`
 }

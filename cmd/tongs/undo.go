@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/builtin/undo"
+	"github.com/tongs-ai/tongs/journal"
+)
+
+// openJournal opens the journal of changes.
+func openJournal(stateDir string) (*journal.Journal, error) {
+	return journal.Open(journal.Options{Dir: filepath.Join(stateDir, "journal")})
+}
+
+// collect removes what the journal need not keep any longer.
+func collect(ctx context.Context, stateDir string) (journal.Report, error) {
+	j, err := openJournal(stateDir)
+	if err != nil {
+		return journal.Report{}, err
+	}
+	defer j.Close()
+	return j.GC(ctx)
+}
+
+// addUndo registers undo and redo.
+func (s *system) addUndo() error {
+	opt := undo.Options{Journal: s.journal, Roots: map[string]string{}}
+	if s.workspace != nil {
+		for _, r := range s.workspace.Roots() {
+			opt.Roots[r.Name] = r.Dir
+		}
+	}
+	list, err := undo.Tools(opt)
+	if err != nil {
+		return err
+	}
+	return s.registry.RegisterAll(list...)
+}
+
+func (a *app) undoCommand() *cobra.Command {
+	var session, since, format string
+	var partial bool
+	cmd := &cobra.Command{
+		Use:   "undo [CALL | --session SESSION | --since TIME] [-- PATH ...]",
+		Short: "Take back changes of files",
+		Long: "Take back what a call changed, whichever tool made the change; without a call, the newest one in this workspace.\n" +
+			"With paths, only what it did to them: paths come after the call, or after --.\n\n" +
+			"Files that changed since are never overwritten: then nothing is undone, unless --partial leaves them out. An undo is\n" +
+			"a call itself: it is shown and asked for, logged, and can be undone.",
+		Example: "  tongs undo\n  tongs undo c_06ezk1vq8b3m\n  tongs undo c_06ezk1vq8b3m src/a.go\n" +
+			"  tongs undo --since 10m --partial\n  tongs undo --session s1 -- src",
+	}
+	mode := modeFlag(cmd)
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.Flags().StringVar(&session, "session", "", "everything that this session changed")
+	cmd.Flags().StringVar(&since, "since", "", "everything that was changed since then: a duration like 2h, or a date like 2026-01-31")
+	cmd.Flags().BoolVar(&partial, "partial", false, "leave files that changed since alone, and undo the rest")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		in := undo.Input{Session: session, Partial: partial}
+		named := session == "" && since == ""
+		in.Call, in.Paths = callAndPaths(cmd, args, named)
+		if since != "" {
+			at, err := sinceArg(since)
+			if err != nil {
+				return err
+			}
+			in.Since = at
+		}
+		return a.takeBack(cmd.Context(), mode(), "undo", format, named && in.Call == "", &in.Call, &in)
+	})
+	return cmd
+}
+
+func (a *app) redoCommand() *cobra.Command {
+	var format string
+	var partial bool
+	cmd := &cobra.Command{
+		Use:   "redo [CALL] [-- PATH ...]",
+		Short: "Bring back what undo took back",
+		Long:  "Bring back what an undo took back: that of the call, or the newest one in this workspace that was not redone yet.",
+		Example: "  tongs redo\n  tongs redo c_06ezk1vq8b3m\n" +
+			"  tongs redo -- src/a.go",
+	}
+	mode := modeFlag(cmd)
+	formatFlag(cmd, &format, "text", "text", "json")
+	cmd.Flags().BoolVar(&partial, "partial", false, "leave files that changed since alone, and redo the rest")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		in := undo.RedoInput{Partial: partial}
+		in.Call, in.Paths = callAndPaths(cmd, args, true)
+		return a.takeBack(cmd.Context(), mode(), "redo", format, in.Call == "", &in.Call, &in)
+	})
+	return cmd
+}
+
+// callAndPaths divides the words of a command line: the first is a call, where one can be named and it is not after --.
+func callAndPaths(cmd *cobra.Command, args []string, named bool) (call string, paths []string) {
+	if named && len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+		return args[0], args[1:]
+	}
+	return "", args
+}
+
+// sinceArg turns a time as people write it into one that the tool takes.
+func sinceArg(text string) (string, error) {
+	at, err := momentNow(text)
+	if err != nil {
+		return "", err
+	}
+	return at.Format(rfc3339), nil
+}
+
+// takeBack calls undo or redo. A call that was not named is the newest of the workspace, in whichever session.
+func (a *app) takeBack(ctx context.Context, mode *tongs.Mode, tool, format string, newest bool, call *string, in any) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sys, err := a.open(ctx, wiring{mode: mode, cancel: cancel})
+	if err != nil {
+		return err
+	}
+	defer sys.close()
+	if newest {
+		list, err := sys.journal.Select(journal.Selector{Redo: tool == "redo", Top: sys.workspace.Dir()})
+		if errors.Is(err, journal.ErrNothing) {
+			return tongs.Errorf(tongs.CodeExecutionError, "there is nothing to %s in %s; 'tongs changes' lists what was changed", tool, sys.workspace.Dir())
+		}
+		if err != nil {
+			return err
+		}
+		if *call = list[0].Call; *call == "" {
+			*call = list[0].ID
+		}
+	}
+	args, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	res := sys.engine.Call(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(""), Sink: a.sink(format)})
+	return a.printResult(res, format)
+}
