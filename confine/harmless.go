@@ -26,7 +26,7 @@ func harmless(host string) bool {
 	switch {
 	case info.IsDir():
 		return empty(host) || repository && name == "hooks" && samples(host)
-	case !info.Mode().IsRegular():
+	case !info.Mode().IsRegular() || linked(info):
 		return false
 	case repository && (name == "config" || name == "config.worktree"):
 		text, ok := gitFile(host)

@@ -142,7 +142,7 @@ func (p *planted) take(dir, spill string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	if err := workspace.Move(context.Background(), p.from, to); err != nil {
+	if err := workspace.Take(context.Background(), p.from, to); err != nil {
 		return err
 	}
 	p.Host = to

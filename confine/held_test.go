@@ -129,6 +129,21 @@ func TestHeldNamesReplaceNothing(t *testing.T) {
 	}
 }
 
+// Another name of the same file does not reach what a person approved, nor what is held.
+func TestHeldNamesShareNothing(t *testing.T) {
+	b := setup(t, confine.Options{})
+	b.write(t, "notes.txt", "harmless")
+	b.meanwhile = func() { b.write(t, "notes.txt", "EVIL") }
+	if out, res := b.run(t, script(`ln notes.txt .envrc; mkdir .vscode; ln notes.txt .vscode/tasks.json`)); len(out.Approved) != 2 {
+		t.Fatalf("%+v: %s", out, res.Content)
+	}
+	for _, name := range []string{".envrc", ".vscode/tasks.json"} {
+		if data, _ := os.ReadFile(filepath.Join(b.dir, name)); string(data) != "harmless" {
+			t.Errorf("%s is %q", name, data)
+		}
+	}
+}
+
 // With nobody to ask it stays held. Once the question is approved the same call puts it in its place, and another content
 // is another question.
 func TestHeldNamesWaitForAnAnswer(t *testing.T) {
@@ -195,6 +210,7 @@ func TestNewRepositories(t *testing.T) {
 		{"hook", `git init -q new && echo evil > new/.git/hooks/pre-commit`, "new/.git/hooks"},
 		{"linked hook", `git init -q new && ln -s ../../evil new/.git/hooks/pre-commit.sample2`, "new/.git/hooks"},
 		{"linked config", `git init -q new && mv new/.git/config x && ln -s ../../x new/.git/config`, "new/.git/config"},
+		{"hard link", `git init -q new && ln new/.git/config x`, "new/.git/config"},
 		{"pointer", `mkdir -p new evil && echo 'gitdir: ../evil' > new/.git`, "new/.git"},
 		{"bare hook", `git init -q --bare new && echo evil > new/hooks/update`, "new/hooks"},
 		{"commondir", `mkdir a && echo ref: refs/heads/x > a/HEAD && echo ../b > a/commondir && git init -q --bare b && rm b/HEAD`, "a/commondir"},

@@ -14,7 +14,12 @@ import (
 // It follows no link in either path, replaces nothing (ALREADY_EXISTS), and across file systems copies first and deletes
 // when the copy is complete; a copy leaves out FIFOs, sockets and devices. Both paths are absolute and clean. It asks
 // for nobody's decision and is not for tools: it takes away what a program left, and brings it back.
-func Move(ctx context.Context, from, to string) error {
+func Move(ctx context.Context, from, to string) error { return moveHost(ctx, from, to, false) }
+
+// Take is Move that always copies, so that what is taken shares nothing with what others have open or have linked.
+func Take(ctx context.Context, from, to string) error { return moveHost(ctx, from, to, true) }
+
+func moveHost(ctx context.Context, from, to string, fresh bool) error {
 	src, name, err := hostParent(from)
 	if err != nil {
 		return fail("move", tongs.Path{Rel: from}, err)
@@ -25,7 +30,10 @@ func Move(ctx context.Context, from, to string) error {
 		return fail("move to", tongs.Path{Rel: to}, err)
 	}
 	defer dst.close()
-	err = src.rename(name, dst, newName, false)
+	err = syscall.EXDEV
+	if st, serr := src.lstat(name); !fresh || serr != nil || st.typ == tongs.FileOther {
+		err = src.rename(name, dst, newName, false)
+	}
 	if errors.Is(err, syscall.EXDEV) {
 		err = carry(ctx, src, name, dst, newName)
 	}
