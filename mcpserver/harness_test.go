@@ -58,6 +58,9 @@ type world struct {
 	server   *mcpserver.Server
 	http     *httptest.Server
 
+	// saved are values that transcripts speak of by name.
+	saved map[string]string
+
 	mu    sync.Mutex
 	ended []string
 }
@@ -74,7 +77,7 @@ type setup struct {
 
 func newWorld(t testing.TB, s setup) *world {
 	t.Helper()
-	w := &world{TB: t, dir: realDir(t), store: approval.NewMemory(approval.Options{}), audit: audit.NewMemory()}
+	w := &world{TB: t, dir: realDir(t), store: approval.NewMemory(approval.Options{}), audit: audit.NewMemory(), saved: map[string]string{}}
 	spill, err := output.OpenSpill(filepath.Join(realDir(t), "spill"))
 	w.must(err)
 	ws, err := workspace.Open(workspace.Options{
