@@ -31,7 +31,7 @@ func (s *stand) report(o outcome) error {
 		{"the client exits with 0", o.err},
 		{"the model says its last word", s.finished()},
 		{"every step comes back as the script wants it", s.model.Problems()},
-		{"questions are answered at a terminal by a second process", o.answers},
+		{"the person finds the questions and can answer them", o.answers},
 		{"the file is edited", s.edited()},
 		{"the log has every call", s.logged()},
 		{"both approvals are recorded with their channel, and used", s.approved()},
@@ -57,6 +57,13 @@ func (s *stand) report(o outcome) error {
 		return fmt.Errorf("%d of %d checks failed; -keep DIR keeps the logs", failed, len(checks))
 	}
 	return nil
+}
+
+// slept prints how the client took a long call.
+func (s *stand) slept(o outcome) error {
+	seen, err := readTap(s.tapLog())
+	fmt.Printf("%s %s: sleep %s\n  fact  %s\n", s.client.name, s.client.version, s.opt.sleep, strings.Join(seen.long(), "\n  fact  "))
+	return errors.Join(o.err, err, left(o.left), s.model.Problems())
 }
 
 func (s *stand) finished() error {
@@ -111,16 +118,13 @@ func (s *stand) logged() error {
 		}
 		got = append(got, line)
 	}
-	want := []string{
-		"read_file ok", "edit ok", "edit refused APPROVAL_REQUIRED", "edit ok", "shell ok", "read_file error INVALID_ARGS", "read_file ok",
-	}
-	if !slices.Equal(got, want) {
+	if want := s.model.Script.Rows(s.client.forms); !slices.Equal(got, want) {
 		return fmt.Errorf("got  %q\nwant %q", got, want)
 	}
 	return nil
 }
 
-// approved checks the questions: two, both approved at a terminal, both redeemed.
+// approved checks the questions: two, both approved, at a terminal or in the client, both redeemed.
 func (s *stand) approved() error {
 	var questions []approval.Question
 	if err := s.ask(&questions, "approvals", "list", "--all", "--format", "json"); err != nil {
@@ -129,11 +133,15 @@ func (s *stand) approved() error {
 	if len(questions) != 2 {
 		return fmt.Errorf("there are %d questions, want 2", len(questions))
 	}
+	channel := "terminal"
+	if s.client.forms {
+		channel = "mcp"
+	}
 	for _, q := range questions {
 		switch {
 		case q.Answer == nil:
 			return fmt.Errorf("question %s is %s", q.ID, q.StateAt(time.Now()))
-		case !q.Answer.Approved || q.Answer.Channel != "terminal" || q.Answer.By == "":
+		case !q.Answer.Approved || q.Answer.Channel != channel || q.Answer.By == "":
 			return fmt.Errorf("question %s has the answer %+v", q.ID, *q.Answer)
 		case q.Redeemed.IsZero():
 			return fmt.Errorf("question %s: no call used its answer", q.ID)

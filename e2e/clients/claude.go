@@ -2,24 +2,52 @@
 
 package main
 
-import "github.com/tongs-ai/tongs/e2e/clients/model"
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/tongs-ai/tongs/e2e/clients/model"
+)
 
 // claude is Claude Code, which talks to a provider that has messages.
 func claude() client {
 	return client{
 		name: "claude-code", pkg: "@anthropic-ai/claude-code", version: "2.1.325",
-		configure: func(s *stand) error {
-			if err := s.writeJSON(".claude/settings.json", object{"permissions": object{"allow": []string{"mcp__tongs"}}}); err != nil {
-				return err
-			}
-			return s.writeJSON(".claude.json", object{
-				"hasCompletedOnboarding": true,
-				"mcpServers":             object{"tongs": object{"type": "stdio", "command": "tongs", "args": []string{"mcp"}}},
-			})
-		},
-		argv: func(*stand) []string { return []string{"claude", "-p", model.Prompt} },
+		configure: func(s *stand) error { return configureClaude(s, object{}) },
+		argv:      func(*stand) []string { return []string{"claude", "-p", model.Prompt} },
 		env: func(s *stand) []string {
 			return []string{"ANTHROPIC_BASE_URL=" + s.url, "ANTHROPIC_API_KEY=none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 		},
 	}
+}
+
+// claudeForms is Claude Code with a hook that fills in forms, as a person does where there is a screen.
+func claudeForms() client {
+	c := claude()
+	c.name, c.forms = "claude-code-forms", true
+	c.configure = func(s *stand) error {
+		output, err := json.Marshal(object{"hookSpecificOutput": object{
+			"hookEventName": "Elicitation", "action": "accept", "content": object{"decision": "approve once", "reason": "as agreed"},
+		}})
+		if err != nil {
+			return err
+		}
+		hook := fmt.Sprintf("cat >> '%s'; echo '%s'", filepath.Join(s.logs, "forms.jsonl"), output)
+		return configureClaude(s, object{
+			"Elicitation": []any{object{"matcher": "tongs", "hooks": []any{object{"type": "command", "command": hook}}}},
+		})
+	}
+	return c
+}
+
+func configureClaude(s *stand, hooks object) error {
+	settings := object{"permissions": object{"allow": []string{"mcp__tongs"}}, "hooks": hooks}
+	if err := s.writeJSON(".claude/settings.json", settings); err != nil {
+		return err
+	}
+	return s.writeJSON(".claude.json", object{
+		"hasCompletedOnboarding": true,
+		"mcpServers":             object{"tongs": object{"type": "stdio", "command": "tongs", "args": []string{"mcp"}}},
+	})
 }

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -19,11 +21,17 @@ type client struct {
 	// argv starts it without a person; env is added to its environment.
 	argv func(s *stand) []string
 	env  func(s *stand) []string
+	// validates is whether it checks arguments itself before it calls, so that the server does not see wrong ones.
+	validates bool
+	// forms is whether it shows the server's forms, so that questions are answered there.
+	forms bool
+	// talk, where there is one, leads a client that is no command but a server.
+	talk func(s *stand, to io.Writer, from *bufio.Reader) error
 }
 
 // clients are those that are known.
 func clients() []client {
-	return []client{opencode(), codex(), claude(), gemini()}
+	return []client{opencode(), codex(), codexForms(), claude(), claudeForms(), gemini()}
 }
 
 func names() []string {

@@ -3,7 +3,13 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/tongs-ai/tongs/e2e/clients/model"
 )
@@ -26,6 +32,7 @@ stream_max_retries = 0
 [mcp_servers.tongs]
 command = "tongs"
 args = ["mcp"]
+default_tools_approval_mode = "approve"
 `, s.url))
 		},
 		argv: func(*stand) []string {
@@ -33,4 +40,79 @@ args = ["mcp"]
 		},
 		env: func(*stand) []string { return nil },
 	}
+}
+
+// codexForms is Codex as the server behind editors and its own terminal interface, with a client that fills in forms.
+func codexForms() client {
+	c := codex()
+	c.name, c.forms = "codex-forms", true
+	c.argv = func(*stand) []string { return []string{"codex", "app-server"} }
+	c.talk = talkToCodex
+	return c
+}
+
+// codexMessage is a message of Codex's app server: a request, a response or a notification.
+type codexMessage struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  json.RawMessage `json:"error,omitempty"`
+}
+
+// talkToCodex has the app server do one turn.
+func talkToCodex(s *stand, to io.Writer, from *bufio.Reader) error {
+	log, err := os.Create(filepath.Join(s.logs, "app-server.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	send := func(m object) error { return json.NewEncoder(io.MultiWriter(to, log)).Encode(m) }
+	if err := send(object{"id": 1, "method": "initialize", "params": object{"clientInfo": object{"name": "e2e", "title": "e2e", "version": "1"}}}); err != nil {
+		return err
+	}
+	for {
+		line, err := from.ReadBytes('\n')
+		if err != nil {
+			return fmt.Errorf("the app server ended: %w", err)
+		}
+		_, _ = log.Write(line)
+		var m codexMessage
+		if err := json.Unmarshal(line, &m); err != nil {
+			return err
+		}
+		done, err := s.answerCodex(m, send)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// answerCodex goes on after a message of the app server, and reports whether the turn is over.
+func (s *stand) answerCodex(m codexMessage, send func(object) error) (done bool, err error) {
+	switch {
+	case m.Error != nil:
+		return false, fmt.Errorf("the app server says %s", m.Error)
+	case string(m.ID) == "1" && m.Method == "":
+		err := send(object{"method": "initialized"})
+		return false, errors.Join(err, send(object{"id": 2, "method": "thread/start", "params": object{"cwd": s.workspace, "approvalPolicy": "on-request"}}))
+	case string(m.ID) == "2" && m.Method == "":
+		var started struct {
+			Thread struct {
+				ID string `json:"id"`
+			} `json:"thread"`
+		}
+		if err := json.Unmarshal(m.Result, &started); err != nil {
+			return false, err
+		}
+		return false, send(object{"id": 3, "method": "turn/start", "params": object{
+			"threadId": started.Thread.ID, "input": []any{object{"type": "text", "text": model.Prompt}},
+		}})
+	case m.Method == "mcpServer/elicitation/request":
+		content := object{"decision": "approve once", "reason": "as agreed"}
+		return false, send(object{"id": m.ID, "result": object{"action": "accept", "content": content, "_meta": nil}})
+	case m.Method != "" && m.ID != nil:
+		return false, fmt.Errorf("the app server asks for %s", m.Method)
+	}
+	return m.Method == "turn/completed", nil
 }

@@ -7,7 +7,7 @@ import "github.com/tongs-ai/tongs/e2e/clients/model"
 // gemini is Gemini CLI, which talks to a provider that has generateContent.
 func gemini() client {
 	return client{
-		name: "gemini", pkg: "@google/gemini-cli", version: "0.61.0",
+		name: "gemini", pkg: "@google/gemini-cli", version: "0.61.0", validates: true,
 		configure: func(s *stand) error {
 			return s.writeJSON(".gemini/settings.json", object{
 				"mcpServers": object{"tongs": object{"command": "tongs", "args": []string{"mcp"}, "trust": true}},

@@ -19,7 +19,7 @@ import (
 // options are those of a run.
 type options struct {
 	tongs, npm, keep string
-	limit            time.Duration
+	limit, sleep     time.Duration
 }
 
 func main() {
@@ -32,6 +32,7 @@ func main() {
 	flag.StringVar(&opt.npm, "npm", "", "where the clients are installed (required)")
 	flag.StringVar(&opt.keep, "keep", "", "a directory to keep homes, logs and transcripts in; it must not exist for a client")
 	flag.DurationVar(&opt.limit, "limit", 4*time.Minute, "how long one client may take")
+	flag.DurationVar(&opt.sleep, "sleep", 0, "only see whether a client waits for a command that sleeps as long")
 	flag.BoolVar(&inside, "inside", false, "run in the namespace that this process was started in (internal)")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: clients -tongs FILE -npm DIR CLIENT...\nclients: %s\n", strings.Join(names(), " "))
@@ -106,7 +107,7 @@ func unshared(ctx context.Context, opt options, c client) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, self, "-inside", "-tongs", opt.tongs, "-npm", opt.npm, "-keep", opt.keep, "-limit", opt.limit.String(), c.name)
+	cmd := exec.CommandContext(ctx, self, "-inside", "-tongs", opt.tongs, "-npm", opt.npm, "-keep", opt.keep, "-limit", opt.limit.String(), "-sleep", opt.sleep.String(), c.name)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, os.Stdout, os.Stderr

@@ -109,31 +109,69 @@ func (s seen) facts() []string {
 	progress, tokens, calls := 0, 0, 0
 	for i := range s {
 		m := &s[i]
-		switch {
-		case m.Method == "initialize":
-			var p struct {
-				Version      string          `json:"protocolVersion"`
-				Capabilities json.RawMessage `json:"capabilities"`
-				Client       json.RawMessage `json:"clientInfo"`
-			}
-			_ = json.Unmarshal(m.Params, &p)
-			facts = append(facts, fmt.Sprintf("offers %s, capabilities %s, as %s", p.Version, p.Capabilities, p.Client))
-			facts = append(facts, "gets "+s.negotiated(i))
-		case m.Method == "notifications/progress":
+		switch m.Method {
+		case "initialize":
+			facts = append(facts, m.greeting(), "gets "+s.negotiated(i))
+		case "server/discover":
+			facts = append(facts, m.greeting())
+		case "notifications/progress":
 			progress++
-		case m.Method == "tools/call":
+		case "tools/call":
 			calls++
 			if m.token() != "" {
 				tokens++
 			}
 		}
-		if m.Method != "" && m.Method != "notifications/progress" && !slices.Contains(methods, m.from+" "+m.Method) {
-			methods = append(methods, m.from+" "+m.Method)
+		if said := m.from + " " + m.Method; m.Method != "" && !slices.Contains(methods, said) {
+			methods = append(methods, said)
 		}
 	}
-	return append(facts,
+	return append(slices.Compact(facts),
 		fmt.Sprintf("tool calls: %d, with a progress token: %d, progress notifications sent: %d", calls, tokens, progress),
 		"messages: "+strings.Join(methods, ", "))
+}
+
+// greeting is what a client says about itself, in either era.
+func (m *rpc) greeting() string {
+	type about struct {
+		Version      string          `json:"protocolVersion"`
+		Capabilities json.RawMessage `json:"capabilities"`
+		Client       json.RawMessage `json:"clientInfo"`
+	}
+	var p struct {
+		about
+		Meta struct {
+			Version      string          `json:"io.modelcontextprotocol/protocolVersion"`
+			Capabilities json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
+			Client       json.RawMessage `json:"io.modelcontextprotocol/clientInfo"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(m.Params, &p)
+	a := p.about
+	if m.Method == "server/discover" {
+		a = about(p.Meta)
+	}
+	return fmt.Sprintf("%s with %s, capabilities %s, as %s", m.Method, a.Version, a.Capabilities, a.Client)
+}
+
+// long tells what became of each call of a tool: its answer, or that it was cancelled, and when.
+func (s seen) long() []string {
+	var lines []string
+	for i := range s {
+		if s[i].Method != "tools/call" {
+			continue
+		}
+		for _, m := range s[i:] {
+			after := m.at.Sub(s[i].at).Seconds()
+			switch {
+			case m.from == "server" && m.Method == "" && string(m.ID) == string(s[i].ID):
+				lines = append(lines, fmt.Sprintf("call %s: answered after %.1f s", s[i].ID, after))
+			case m.from == "client" && m.Method == "notifications/cancelled":
+				lines = append(lines, fmt.Sprintf("call %s: cancelled after %.1f s: %s", s[i].ID, after, m.Params))
+			}
+		}
+	}
+	return lines
 }
 
 // negotiated is the version in the server's answer to the request at i.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ type stand struct {
 	opt    options
 	client client
 	// home and workspace are the client's; bin is first on its path, logs is where everything is written down.
-	home, workspace, bin, logs string
+	home, workspace, bin, tmp, logs string
 	// url is where the model is.
 	url    string
 	model  *model.Server
@@ -42,14 +43,14 @@ func alone(ctx context.Context, opt options, c client) error {
 	}
 	defer remove()
 	s := &stand{opt: opt, client: c}
-	for name, at := range map[string]*string{"home": &s.home, "workspace": &s.workspace, "bin": &s.bin, "logs": &s.logs} {
+	for name, at := range map[string]*string{"home": &s.home, "workspace": &s.workspace, "bin": &s.bin, "tmp": &s.tmp, "logs": &s.logs} {
 		*at = filepath.Join(dir, name)
 		if err := os.Mkdir(*at, 0o700); err != nil {
 			return err
 		}
 	}
 	s.person = &person{stand: s}
-	s.model = &model.Server{Script: &model.Script{Refused: s.person.late}, Dir: s.logs}
+	s.model = &model.Server{Script: &model.Script{Refused: s.person.late, Validates: c.validates, Sleep: opt.sleep}, Dir: s.logs}
 	stop, err := s.serve()
 	if err != nil {
 		return err
@@ -58,7 +59,11 @@ func alone(ctx context.Context, opt options, c client) error {
 	if err := errors.Join(s.prepare(), c.configure(s)); err != nil {
 		return err
 	}
-	return s.report(s.drive(ctx))
+	o := s.drive(ctx)
+	if opt.sleep > 0 {
+		return s.slept(o)
+	}
+	return s.report(o)
 }
 
 // place makes the directory of a run. One that was not asked for is removed afterwards.
@@ -108,7 +113,7 @@ func (s *stand) command(ctx context.Context, name string, args ...string) *exec.
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = s.workspace
 	path := s.bin + ":" + filepath.Join(s.opt.npm, "node_modules", ".bin") + ":/usr/local/bin:/usr/bin:/bin"
-	cmd.Env = []string{"HOME=" + s.home, "PATH=" + path, "LANG=C.UTF-8", "USER=root", "SHELL=/bin/sh", "TERM=dumb", "NO_COLOR=1"}
+	cmd.Env = []string{"HOME=" + s.home, "TMPDIR=" + s.tmp, "PATH=" + path, "LANG=C.UTF-8", "USER=root", "SHELL=/bin/sh", "TERM=dumb", "NO_COLOR=1"}
 	return cmd
 }
 
@@ -124,9 +129,12 @@ type outcome struct {
 func (s *stand) drive(ctx context.Context) outcome {
 	ctx, cancel := context.WithTimeout(ctx, s.opt.limit)
 	defer cancel()
-	stop, err := s.person.watch(ctx)
-	if err != nil {
-		return outcome{err: err}
+	stop := func() error { return nil }
+	if !s.client.forms {
+		var err error
+		if stop, err = s.person.watch(ctx); err != nil {
+			return outcome{err: err}
+		}
 	}
 	argv := s.client.argv(s)
 	cmd := s.command(ctx, filepath.Join(s.opt.npm, "node_modules", ".bin", argv[0]), argv[1:]...)
@@ -139,8 +147,29 @@ func (s *stand) drive(ctx context.Context) outcome {
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
 	began := time.Now()
-	o := outcome{err: cmd.Run(), took: time.Since(began)}
+	o := outcome{err: s.execute(cmd), took: time.Since(began)}
 	o.answers = stop()
 	o.left = leftBehind(5 * time.Second)
 	return o
+}
+
+// execute runs the client to its end.
+func (s *stand) execute(cmd *exec.Cmd) error {
+	if s.client.talk == nil {
+		return cmd.Run()
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stdout = nil
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	talked := s.client.talk(s, in, bufio.NewReader(out))
+	return errors.Join(talked, in.Close(), cmd.Wait())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // File is the file of the workspace that the conversation is about, and what is in it.
@@ -28,38 +29,67 @@ type step struct {
 	name string
 	tool string
 	args string
-	// failed is whether the call must fail; wants are what its result must have.
-	failed bool
-	wants  []string
+	// wrong is whether its arguments are; byClient whether it is the client that says so.
+	wrong, byClient bool
+	// wants are what its result must have, any of it where the client words it.
+	wants []string
+	// any accepts every result.
+	any bool
 }
 
-// conversation is what the model does, one call after the other.
-var conversation = [...]step{
-	{name: "read", tool: "read_file", args: `{"path":"notes.txt"}`, wants: []string{"alpha", "beta", "gamma"}},
-	{name: "edit", tool: "edit", args: `{"path":"notes.txt","oldString":"beta","newString":"` + Early + `"}`, wants: []string{"notes.txt"}},
-	{name: "edit-late", tool: "edit", args: `{"path":"notes.txt","oldString":"gamma","newString":"` + Late + `"}`, wants: []string{"notes.txt"}},
-	{
-		name: "shell", tool: "shell", args: `{"command":"for i in 1 2 3; do echo line $i; sleep 0.2; done"}`,
-		wants: []string{"line 1\nline 2\nline 3"},
-	},
-	{
-		name: "wrong", tool: "read_file", args: `{"path":"notes.txt","offset":"second","limit":-3}`,
-		failed: true, wants: []string{"offset", "second", "limit", "-3"},
-	},
-	{name: "recover", tool: "read_file", args: `{"path":"notes.txt","offset":2,"limit":2}`, wants: []string{Early, Late}},
-}
-
-// Steps are the names of the calls of the conversation, in order.
-func Steps() []string {
-	var names []string
-	for _, s := range conversation {
-		names = append(names, s.name)
+// steps are what the model does, one call after the other.
+func (s *Script) steps() []step {
+	if s.Sleep > 0 {
+		seconds := int(s.Sleep.Seconds())
+		args := fmt.Sprintf(`{"command":"sleep %d","timeout":%d}`, seconds, seconds+60)
+		return []step{{name: "sleep", tool: "shell", args: args, any: true}}
 	}
-	return names
+	return []step{
+		{name: "read", tool: "read_file", args: `{"path":"notes.txt"}`, wants: []string{"alpha", "beta", "gamma"}},
+		{name: "edit", tool: "edit", args: `{"path":"notes.txt","oldString":"beta","newString":"` + Early + `"}`, wants: []string{"Edited", File}},
+		{name: lateEdit, tool: "edit", args: `{"path":"notes.txt","oldString":"gamma","newString":"` + Late + `"}`, wants: []string{"Edited", File}},
+		{
+			name: "shell", tool: "shell", args: `{"command":"for i in 1 2 3; do echo line $i; sleep 0.2; done"}`,
+			wants: []string{"line 1\nline 2\nline 3"},
+		},
+		{
+			name: "wrong", tool: "read_file", args: `{"path":"notes.txt","offset":"second","limit":-3}`,
+			wrong: true, byClient: s.Validates, wants: []string{"offset", "limit"},
+		},
+		{
+			name: "unknown", tool: "read_file", args: `{"path":"notes.txt","firstRow":2,"rowCount":2}`,
+			wrong: true, wants: []string{"firstRow", "rowCount", "offset", "limit"},
+		},
+		{name: "recover", tool: "read_file", args: `{"path":"notes.txt","offset":2,"limit":2}`, wants: []string{Early, Late}},
+	}
 }
 
-// required is the code of a call that waits for a person.
-const required = "APPROVAL_REQUIRED"
+// lateEdit is the edit that is approved after its call came back.
+const lateEdit = "edit-late"
+
+// Rows are what the log says of the calls of the conversation, oldest first: tool, outcome and code. With forms nobody
+// is late, since the client asks.
+func (s *Script) Rows(forms bool) []string {
+	var rows []string
+	for _, st := range s.steps() {
+		switch {
+		case st.byClient: // it gets no further
+		case st.wrong:
+			rows = append(rows, st.tool+" error "+invalid)
+		case st.name == lateEdit && !forms:
+			rows = append(rows, st.tool+" refused "+required, st.tool+" ok")
+		default:
+			rows = append(rows, st.tool+" ok")
+		}
+	}
+	return rows
+}
+
+// The codes of a call that waits for a person, and of one with wrong arguments.
+const (
+	required = "APPROVAL_REQUIRED"
+	invalid  = "INVALID_ARGS"
+)
 
 // maxRetries is how often the same call is made again after it.
 const maxRetries = 3
@@ -69,6 +99,10 @@ const maxRetries = 3
 type Script struct {
 	// Refused is called before a call that needs approval is made again, with the text of the refusal. Nil does not wait.
 	Refused func(ctx context.Context, text string) error
+	// Validates is whether the client checks arguments itself before it calls.
+	Validates bool
+	// Sleep makes the conversation one command that sleeps as long, to see whether the client has the patience.
+	Sleep time.Duration
 }
 
 // Problem is a conversation that does not go as the script wants it.
@@ -79,6 +113,7 @@ func (p *Problem) Error() string { return fmt.Sprintf("step %s: %s", p.Step, p.M
 // Next returns what the model says to a request. The reply to a request that offers no tool of Tongs, such as that for
 // a title, is text.
 func (s *Script) Next(ctx context.Context, r *Request) (Reply, error) {
+	conversation := s.steps()
 	at, retries := 0, 0
 	var last Result
 	for _, res := range r.Results {
@@ -119,14 +154,24 @@ func (s step) check(res Result) error {
 	problem := func(format string, args ...any) error {
 		return &Problem{s.name, fmt.Sprintf(format, args...) + fmt.Sprintf("; the result is %.2000q", res.Text)}
 	}
-	if invalid := strings.Contains(res.Text, "INVALID_ARGS"); invalid != s.failed {
-		return problem("the arguments are wrong: got %t, want %t", invalid, s.failed)
+	if s.any {
+		return nil
 	}
-	if res.Failed && !s.failed {
+	if got, want := strings.Contains(res.Text, invalid), s.wrong && !s.byClient; got != want {
+		return problem("%s is in it: got %t, want %t", invalid, got, want)
+	}
+	if res.Failed && !s.wrong {
 		return problem("the call failed")
 	}
+	has := func(want string) bool { return strings.Contains(res.Text, want) }
+	if s.byClient {
+		if !slices.ContainsFunc(s.wants, has) {
+			return problem("none of %q is in it", s.wants)
+		}
+		return nil
+	}
 	for _, want := range s.wants {
-		if !strings.Contains(res.Text, want) {
+		if !has(want) {
 			return problem("%q is not in it", want)
 		}
 	}
