@@ -477,6 +477,7 @@ func (t *Txn) cleanUp() {
 	for _, st := range t.stages {
 		clean = removeStage(t.disk, st.path) == nil && clean
 	}
+	_ = t.j.point("cleaned up")
 	_ = os.Remove(t.file(stepsSuffix))
 	if clean {
 		_ = os.Remove(t.file(stagesSuffix))

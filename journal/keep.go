@@ -48,7 +48,7 @@ func (j *Journal) Keep(ctx context.Context, c *workspace.Changing) (done func(ma
 	}
 	return func(made bool) {
 		defer release()
-		if made {
+		if made && j.point("made") == nil {
 			if os.Rename(name, j.file("done", head.ID)) == nil {
 				return
 			}

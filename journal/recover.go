@@ -70,7 +70,7 @@ func (j *Journal) recoverOne(id, owner string) error {
 		if err != nil {
 			return err
 		}
-		if stuck := revert(d, steps); stuck != nil {
+		if stuck := j.revert(d, steps); stuck != nil {
 			err = os.Rename(name, j.file("done", id))
 		} else {
 			err = os.Remove(name)
@@ -79,12 +79,14 @@ func (j *Journal) recoverOne(id, owner string) error {
 			return err
 		}
 	}
+	_ = j.point("recover")
 	for _, p := range stages.Stages {
 		if err := removeStage(d, p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	_ = os.Remove(name + stepsSuffix)
+	_ = j.point("recovered")
 	return os.Remove(name + stagesSuffix)
 }
 

@@ -80,7 +80,7 @@ func (t *Txn) apply(ctx context.Context) error {
 		t.j.syncDir(t.j.file("done"))
 		return nil
 	}
-	if stuck := revert(t.disk, t.steps[:n]); stuck != nil {
+	if stuck := t.j.revert(t.disk, t.steps[:n]); stuck != nil {
 		// Somebody changed it at this very moment. What was taken away is in the journal, so that nothing is lost.
 		_ = os.Rename(t.file(""), t.j.file("done", t.head.ID))
 		return fmt.Errorf("%w; and not all could be taken back: %w; 'tongs changes show %s' tells what was done", err, stuck, t.head.ID)
@@ -190,10 +190,11 @@ func (t *Txn) syncPlaces() error {
 
 // revert takes steps back, the last first. A step that was not taken is left alone. What it cannot take back without
 // harm to what somebody else did since stays, and is the error.
-func revert(d *disk, steps []step) (stuck error) {
+func (j *Journal) revert(d *disk, steps []step) (stuck error) {
 	for i := len(steps) - 1; i >= 0; i-- {
 		s := &steps[i]
 		d.forget()
+		_ = j.point("revert") // a place to die; a full disk does not stop it
 		if err := revertOne(d, s); err != nil {
 			stuck = errors.Join(stuck, fmt.Errorf("%s: %w", s.Path, err))
 		}
