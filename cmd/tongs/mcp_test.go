@@ -1,0 +1,180 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs/policy"
+)
+
+// mcpClient starts 'tongs mcp' with the arguments and connects to it.
+func (d *desk) mcpClient(args ...string) (*mcp.ClientSession, func(os.Signal)) {
+	d.t.Helper()
+	cmd := d.command(append([]string{"mcp"}, args...)...)
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).
+		Connect(d.t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { _ = c.Close() })
+	return c, func(s os.Signal) { _ = cmd.Process.Signal(s) }
+}
+
+func mcpCall(t *testing.T, c *mcp.ClientSession, tool string, args map[string]any) string {
+	t.Helper()
+	res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Content[0].(*mcp.TextContent).Text
+}
+
+// What a client starts takes the mode all from the user's own configuration only: neither the environment nor the
+// command line, which the client writes, can widen it.
+func TestMCPIsNotWidenedByItsClient(t *testing.T) {
+	d := newDesk(t)
+	config := filepath.Join(d.dir, "home", "config", "config.yaml")
+	if err := os.WriteFile(config, []byte("approval:\n  mode: all\n  tools:\n    edit: preApproved\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	edit := map[string]any{"path": "a.txt", "oldString": "one", "newString": "two"}
+	for _, args := range [][]string{{"--wait", "0s"}, {"--wait", "0s", "--mode", "all"}} {
+		c, _ := d.mcpClient(args...)
+		if said := mcpCall(t, c, "edit", edit); !strings.HasPrefix(said, "APPROVAL_REQUIRED") || !strings.Contains(said, "tongs approvals approve q_") {
+			t.Errorf("%v: %s", args, said)
+		}
+	}
+	if d.read("a.txt") != "one\n" {
+		t.Errorf("the file is %q", d.read("a.txt"))
+	}
+	if _, _, code := d.run("call", "edit", "path=a.txt", "oldString=one", "newString=two"); code != 0 {
+		t.Errorf("the person's own call: exit %d", code)
+	}
+}
+
+// In a state directory that the environment names, nobody is remembered to have approved anything for always.
+func TestSessionGrantsHideAlways(t *testing.T) {
+	book := policy.NewMemoryBook()
+	key := policy.Key{Tool: "edit", Roots: "r", Session: "s"}
+	for i, scope := range []policy.Scope{policy.ScopeAlways, policy.ScopeSession} {
+		own := key
+		if scope == policy.ScopeAlways {
+			own.Session = ""
+		}
+		cover, err := policy.ParseCover("write a.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := book.Add(t.Context(), policy.Grant{ID: string(rune('a' + i)), Scope: scope, Key: own, Covers: []policy.Cover{cover}, RulesDigest: "d"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := book.Find(t.Context(), key)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d grants, %v", len(all), err)
+	}
+	left, err := sessionGrants{book}.Find(t.Context(), key)
+	if err != nil || len(left) != 1 || left[0].Scope != policy.ScopeSession {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	a := &app{home: t.TempDir()}
+	if a.ownState(t.TempDir()) || !a.ownState(filepath.Join(a.home, ".local", "state", "tongs")) && runtime.GOOS == "linux" {
+		t.Error("the own state directory is not told from others")
+	}
+}
+
+// A signal ends the server, and what it runs.
+func TestMCPEndsWithASignal(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the commands of this test need Linux")
+	}
+	d := newDesk(t)
+	c, signal := d.mcpClient("--wait", "0s")
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: "run_code", Arguments: map[string]any{
+			"language": "bash", "code": "exec sleep 377377377",
+		}})
+		done <- err
+	}()
+	sleeping := func() bool {
+		found, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, name := range found {
+			if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), "sleep\x00377377377") {
+				return true
+			}
+		}
+		return false
+	}
+	d.eventually(sleeping)
+	signal(syscall.SIGTERM)
+	<-done
+	d.eventually(func() bool { return !sleeping() })
+}
+
+func TestServeShowsASnippetThatWorks(t *testing.T) {
+	d := newDesk(t)
+	cmd := d.command("serve", "--addr", "127.0.0.1:0")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	var snippet struct {
+		Servers map[string]struct {
+			URL     string            `json:"url"`
+			Headers map[string]string `json:"headers"`
+		} `json:"mcpServers"`
+	}
+	if err := json.NewDecoder(lines).Decode(&snippet); err != nil {
+		t.Fatal(err)
+	}
+	s := snippet.Servers["tongs"]
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: s.URL, MaxRetries: -1, HTTPClient: &http.Client{Transport: headers(s.Headers)},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := mcpCall(t, c, "read_file", map[string]any{"path": "a.txt"}); !strings.Contains(said, "one") {
+		t.Error(said)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitStatus(t, cmd.Wait()); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	_ = c.Close()
+	if _, stderr, code := d.run("serve", "--addr", "0.0.0.0:0"); code == exitOK || !strings.Contains(stderr, "--remote") {
+		t.Errorf("an address that others can reach: exit %d, %s", code, stderr)
+	}
+}
+
+type headers map[string]string
+
+func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for key, value := range h {
+		r.Header.Set(key, value)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
