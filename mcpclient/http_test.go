@@ -67,7 +67,7 @@ func TestRemoteServer(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	d.rules = nil
-	d.fails(t, "huge", "", tongs.CodeNetworkError)
+	d.fails(t, "huge", "a little", tongs.CodeNetworkError, "16777216 bytes")
 	d.ok(t, "echo", "still there")
 	if res := d.ok(t, "sample", ""); !strings.Contains(res.Content, "refused:") {
 		t.Errorf("%s", res.Content)

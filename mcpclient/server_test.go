@@ -98,10 +98,7 @@ func newServer() *mcp.Server {
 		os.Exit(9)
 		return nil, nil, nil
 	})
-	add("hang", "Never answers.", func(ctx context.Context, _ *mcp.CallToolRequest, in textIn) (*mcp.CallToolResult, any, error) {
-		if in.Text == "stop" { // the whole program
-			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-		}
+	add("hang", "Never answers.", func(ctx context.Context, _ *mcp.CallToolRequest, _ textIn) (*mcp.CallToolResult, any, error) {
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
 	})
@@ -109,7 +106,10 @@ func newServer() *mcp.Server {
 		fmt.Println(`{"jsonrpc":"2.0","id":}`)
 		select {}
 	})
-	add("huge", "Sends too much.", func(context.Context, *mcp.CallToolRequest, textIn) (*mcp.CallToolResult, any, error) {
+	add("huge", "Sends too much.", func(_ context.Context, _ *mcp.CallToolRequest, in textIn) (*mcp.CallToolResult, any, error) {
+		if in.Text != "" {
+			return says(strings.Repeat("x", 17<<20)), nil, nil
+		}
 		return says(strings.Repeat("x", 100<<20)), nil, nil
 	})
 	add("large", "Sends much.", func(context.Context, *mcp.CallToolRequest, textIn) (*mcp.CallToolResult, any, error) {
@@ -177,10 +177,10 @@ func fetch(_ context.Context, _ *mcp.CallToolRequest, in textIn) (*mcp.CallToolR
 
 func addTalkers(s *mcp.Server, add func(string, string, handler)) {
 	add("sample", "Asks for a model.", func(ctx context.Context, req *mcp.CallToolRequest, _ textIn) (*mcp.CallToolResult, any, error) {
-		//nolint:staticcheck // refused, which is what is tested
-		_, err := req.Session.CreateMessage(ctx, &mcp.CreateMessageParams{
-			MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "hello"}}},
-		})
+		//lint:ignore SA1019 it is refused, which is what is tested
+		params := &mcp.CreateMessageParams{MaxTokens: 10}
+		//lint:ignore SA1019 it is refused, which is what is tested
+		_, err := req.Session.CreateMessage(ctx, params)
 		return says(fmt.Sprint("refused: ", err)), nil, nil
 	})
 	add("elicit", "Asks a person.", func(ctx context.Context, req *mcp.CallToolRequest, in textIn) (*mcp.CallToolResult, any, error) {

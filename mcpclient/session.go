@@ -22,8 +22,6 @@ const (
 	// request that older servers do not know, before it is asked in the old way.
 	startTime = 90 * time.Second
 	helloTime = 15 * time.Second
-	// stopTime is how long a program may take to end by itself when its input ended.
-	stopTime = 2 * time.Second
 	// pingTime is how long a server that let a call time out may take to prove that it is there.
 	pingTime = 5 * time.Second
 )
@@ -104,7 +102,7 @@ func plainProcess(argv []string, dir string, env []string, out, err io.Writer) (
 // endProgram ends the program: by the end of its input, and by force if it does not mind that.
 func (s *session) endProgram() {
 	_ = s.proc.CloseInput()
-	patience := time.NewTimer(stopTime)
+	patience := time.NewTimer(s.host.set.opt.Grace)
 	defer patience.Stop()
 	select {
 	case <-s.exited:
@@ -121,7 +119,8 @@ func (s *session) connect(ctx context.Context, protocol string) error {
 	}
 	client := s.newClient()
 	if s.proc != nil && s.host.set.opt.Root != "" {
-		client.AddRoots(&mcp.Root{URI: fileURI(s.host.set.opt.Root), Name: "workspace"}) //nolint:staticcheck // older servers know nothing else
+		//lint:ignore SA1019 servers of today know nothing else
+		client.AddRoots(&mcp.Root{URI: fileURI(s.host.set.opt.Root), Name: "workspace"})
 	}
 	cs, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 	if err != nil {
@@ -156,6 +155,7 @@ func (s *session) newClient() *mcp.Client {
 		},
 	}
 	if s.proc != nil && s.host.set.opt.Root != "" {
+		//lint:ignore SA1019 servers of today know nothing else
 		opt.Capabilities.RootsV2 = &mcp.RootCapabilities{}
 	}
 	if s.host.set.opt.Elicit != nil {
@@ -362,7 +362,7 @@ func (s *session) ended(doing string) error {
 	if s.proc != nil {
 		select {
 		case <-s.exited:
-		case <-time.After(stopTime + time.Second):
+		case <-time.After(s.host.set.opt.Grace + time.Second):
 		}
 	}
 	s.mu.Lock()

@@ -34,6 +34,8 @@ type Options struct {
 	OnChange func()
 	// Backoff is how long a server that failed is left alone, doubled with each failure in a row; zero is a second.
 	Backoff time.Duration
+	// Grace is how long a program may take to end by itself when its input ended; zero is 2 s.
+	Grace time.Duration
 	// Protocol is the revision to begin with; empty is the newest.
 	Protocol string
 	// Version is that of the program, for servers.
@@ -61,6 +63,9 @@ func New(opt Options) (*Set, error) {
 	}
 	if opt.Backoff == 0 {
 		opt.Backoff = time.Second
+	}
+	if opt.Grace == 0 {
+		opt.Grace = 2 * time.Second
 	}
 	s := &Set{opt: opt}
 	for _, cfg := range opt.Servers {

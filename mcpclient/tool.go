@@ -355,15 +355,13 @@ func (t *tool) failure(s *session, err error) error {
 		if _, ok := errors.AsType[*tongs.Error](why); !ok {
 			why = tongs.Errorf(tongs.CodeNetworkError, "the MCP server %s could not be asked: %s", server, readable(why.Error(), 500))
 		}
-		if !s.alive() || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) {
-			s.end()
-			t.host.forget(s)
-		}
+		s.end() // what is left of it may be broken, and another costs little
+		t.host.forget(s)
 		return why
 	}
 	select {
 	case <-s.down:
-	case <-time.After(stopTime):
+	case <-time.After(t.host.set.opt.Grace):
 		if s.alive() && !errors.Is(err, mcp.ErrConnectionClosed) {
 			return tongs.Errorf(tongs.CodeExecutionError, "the MCP server %s could not be asked: %s", server, readable(err.Error(), 500))
 		}

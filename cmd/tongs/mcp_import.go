@@ -128,7 +128,7 @@ func importServers(path string) (list []config.MCPServer, notes []string, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	servers := map[string]json.RawMessage{}
+	var servers map[string]json.RawMessage
 	if strings.EqualFold(filepath.Ext(path), ".toml") {
 		servers, err = codexServers(data)
 	} else {

@@ -252,13 +252,10 @@ func insert(data, text []byte, o object, key string, value any) ([]byte, error) 
 		return join(data[:o.open+1], []byte(inside+newline+outer+unit+string(name)+": "), crlf(body, newline), []byte(newline+outer), data[o.end:]), nil
 	}
 	last := o.members[len(o.members)-1]
-	own := outer + unit
+	sep, own := " ", ""
 	lines := bytes.ContainsRune(data[o.open:last.keyAt], '\n')
-	sep := newline
 	if lines {
-		own = indentAt(data, last.keyAt)
-	} else {
-		sep, own = " ", ""
+		sep, own = newline, indentAt(data, last.keyAt)
 	}
 	body, err := encode(value, own, unit)
 	if err != nil {
