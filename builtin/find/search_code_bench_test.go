@@ -7,15 +7,18 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/workspace"
+	"github.com/tongs-ai/tongs/builtin/find"
+	"github.com/tongs-ai/tongs/search/ignore"
 )
 
 // BenchmarkSearchCode asks about Go's own source by whole calls: the first call of a process, which knows nothing, the same
 // question again, and one whose words are new.
 func BenchmarkSearchCode(b *testing.B) {
 	open := func(b *testing.B) *bench {
-		return newBench(b, nil, func(_ *engine.Options, w *workspace.Options) { w.Dir = build.Default.GOROOT })
+		t := newBench(b, nil)
+		t.dir = build.Default.GOROOT
+		t.with(find.Options{User: &ignore.User{}})
+		return t
 	}
 	ask := func(b *testing.B, t *bench, query string) {
 		raw, err := json.Marshal(args{"query": query})

@@ -125,7 +125,7 @@ func (s *coding) directory(ctx context.Context, env *tongs.Env, t *tools) (*rank
 	if err != nil {
 		return nil, err
 	}
-	files := max(40, 2*s.limit)
+	files := max(30, s.limit)
 	return r.index.Search(s.query, rank.Scope{Visible: func(p string) bool { return visible[p] }, Others: s.others, Limit: files}), nil
 }
 

@@ -129,7 +129,7 @@ func (s *coding) codeRemarks(b *strings.Builder, out *CodeOutput) {
 	case shown == 0:
 		say("nothing has to do with %s in %s (%s looked at); try other words, or grep for exact text",
 			strings.Join(s.query.Words(), ", "), show(s.path.String()), count(s.looked, "file", "files"))
-	case out.More > 0 || out.Files > 40:
+	case out.More > 0:
 		advice := "name a path or use more words to narrow it"
 		if s.limit < s.opt.Max {
 			advice = fmt.Sprintf("set limit (%d at most), or name a path or use more words to narrow it", s.opt.Max)

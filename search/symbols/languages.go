@@ -39,7 +39,7 @@ var (
 // all are the languages, made when the first file is looked at.
 var all = sync.OnceValue(func() map[string]*language {
 	m := map[string]*language{}
-	for _, list := range [][]*language{cFamily(), scripts(), others()} {
+	for _, list := range [][]*language{cFamily(), braces(), scripts(), others()} {
 		for _, l := range list {
 			m[l.name] = l
 		}
@@ -73,26 +73,66 @@ func words(list ...string) map[string]bool {
 	return m
 }
 
-// cFamily are the languages with braces.
-func cFamily() []*language {
-	access := []string{
+// modifiers returns the words that may stand before a declaration in languages with braces, but for some.
+func modifiers(but ...string) map[string]bool {
+	m := words(
 		"public", "private", "protected", "internal", "static", "final", "abstract", "sealed", "open", "override", "virtual", "async",
 		"partial", "readonly", "inline", "const", "export", "default", "declare", "synchronized", "native", "strictfp", "transient", "volatile",
 		"unsafe", "extern", "new", "required", "suspend", "data", "inner", "infix", "operator", "tailrec", "lateinit", "external", "annotation",
 		"value", "expect", "actual", "companion", "fileprivate", "mutating", "nonmutating", "convenience", "dynamic", "indirect", "lazy", "weak",
 		"optional", "nonisolated", "isolated", "implicit", "case", "typedef", "constexpr", "consteval", "friend", "explicit", "template", "pub", "move", "auto",
 		"get", "set", "non-sealed", "fixed", "late", "covariant", "factory", "var", "noexport", "ref", "file",
+	)
+	for _, w := range but {
+		delete(m, w)
 	}
-	but := func(drop ...string) map[string]bool {
-		m := words(access...)
-		for _, d := range drop {
-			delete(m, d)
-		}
-		return m
-	}
+	return m
+}
+
+// cFamily are the languages whose functions are known by their shape.
+func cFamily() []*language {
 	class := kinds(Class, "class")
 	types := join(class, kinds(Struct, "struct"), kinds(Interface, "interface"), kinds(Enum, "enum"))
 	c := lexis{line: []string{"//"}, block: [2]string{"/*", "*/"}, quotes: []quote{double1, single1}, flags: flags{cppRaw: true}}
+	triple := cLike
+	triple.quotes = []quote{double3, double1, single1}
+	js := lexis{
+		line: []string{"//"}, block: [2]string{"/*", "*/"}, flags: flags{regexes: true},
+		quotes: []quote{double1, single1, {open: "`", close: "`", escape: true, lines: true}},
+	}
+	sharp := triple
+	sharp.verbatim = true
+	dart := lexis{line: []string{"//"}, block: [2]string{"/*", "*/"}, nested: true, quotes: []quote{double3, single3, double1, single1}}
+	script := join(class, kinds(Interface, "interface"), kinds(Enum, "enum"), kinds(Function, "function"), kinds(Module, "namespace", "module"),
+		kinds(Type, "type"), kinds(Constant, "const"), kinds(Variable, "let", "var"))
+	return []*language{
+		{
+			name: "c", lexis: c, strict: true, shapes: true, prototypes: true, joins: ":", modifiers: modifiers("const", "new", "value", "data", "get", "set", "case", "file", "open"),
+			keywords: join(types, kinds(Struct, "union"), kinds(Module, "namespace"), kinds(Type, "concept"), kinds(Class, "@interface", "@implementation", "@protocol")),
+		},
+		{
+			name: "java", lexis: triple, strict: true, shapes: true, properties: true, modifiers: modifiers("new", "case", "get", "set", "data", "value", "file", "open"),
+			keywords: join(types, kinds(Class, "record"), kinds(Interface, "@interface"), kinds(Class, "trait")),
+		},
+		{
+			name: "csharp", lexis: sharp, strict: true, shapes: true, properties: true, joins: ".", modifiers: modifiers("case", "get", "set", "data", "value", "open"),
+			keywords: join(types, kinds(Class, "record"), kinds(Module, "namespace"), kinds(Type, "delegate"), kinds(Field, "event")),
+		},
+		{
+			name: "javascript", lexis: js, shapes: true, keywords: script, joins: ".", modifiers: modifiers("const", "var", "new", "case", "module", "data", "value", "file", "open"),
+			special: property,
+		},
+		{
+			name: "dart", lexis: dart, shapes: true, strict: true, modifiers: modifiers("new", "case", "data", "value", "file", "open"),
+			keywords: join(class, kinds(Class, "mixin"), kinds(Enum, "enum"), kinds(outer, "extension"), kinds(Type, "typedef")),
+		},
+	}
+}
+
+// braces are the other languages with braces.
+func braces() []*language {
+	class := kinds(Class, "class")
+	types := join(class, kinds(Struct, "struct"), kinds(Interface, "interface"), kinds(Enum, "enum"))
 	nested := cLike
 	nested.nested = true
 	triple := cLike
@@ -105,60 +145,31 @@ func cFamily() []*language {
 	rust := lexis{
 		line: []string{"//"}, block: [2]string{"/*", "*/"}, nested: true, quotes: []quote{tall, single1}, flags: flags{tick: true, rawHashes: true},
 	}
-	js := lexis{
-		line: []string{"//"}, block: [2]string{"/*", "*/"}, flags: flags{regexes: true},
-		quotes: []quote{double1, single1, {open: "`", close: "`", escape: true, lines: true}},
-	}
-	sharp := triple
-	sharp.verbatim = true
-	dart := lexis{line: []string{"//"}, block: [2]string{"/*", "*/"}, nested: true, quotes: []quote{double3, single3, double1, single1}}
 	php := lexis{
 		line: []string{"//", "#"}, block: [2]string{"/*", "*/"}, quotes: []quote{{open: `"`, close: `"`, escape: true, lines: true}, {open: "'", close: "'", escape: true, lines: true}},
 		flags: flags{heredocs: "<<<"},
 	}
-	script := join(class, kinds(Interface, "interface"), kinds(Enum, "enum"), kinds(Function, "function"), kinds(Module, "namespace", "module"),
-		kinds(Type, "type"), kinds(Constant, "const"), kinds(Variable, "let", "var"))
 	return []*language{
 		{
-			name: "c", lexis: c, strict: true, shapes: true, prototypes: true, joins: ":", modifiers: but("const", "new", "value", "data", "get", "set", "case", "file", "open"),
-			keywords: join(types, kinds(Struct, "union"), kinds(Module, "namespace"), kinds(Type, "concept"), kinds(Class, "@interface", "@implementation", "@protocol")),
-		},
-		{
-			name: "java", lexis: triple, strict: true, shapes: true, properties: true, modifiers: but("new", "case", "get", "set", "data", "value", "file", "open"),
-			keywords: join(types, kinds(Class, "record"), kinds(Interface, "@interface"), kinds(Class, "trait")),
-		},
-		{
-			name: "csharp", lexis: sharp, strict: true, shapes: true, properties: true, joins: ".", modifiers: but("case", "get", "set", "data", "value", "open"),
-			keywords: join(types, kinds(Class, "record"), kinds(Module, "namespace"), kinds(Type, "delegate"), kinds(Field, "event")),
-		},
-		{
-			name: "javascript", lexis: js, shapes: true, keywords: script, joins: ".", modifiers: but("const", "var", "new", "case", "module", "data", "value", "file", "open"),
-			special: property,
-		},
-		{
-			name: "dart", lexis: dart, shapes: true, strict: true, modifiers: but("new", "case", "data", "value", "file", "open"),
-			keywords: join(class, kinds(Class, "mixin"), kinds(Enum, "enum"), kinds(outer, "extension"), kinds(Type, "typedef")),
-		},
-		{
-			name: "kotlin", lexis: nestedTriple, joins: ".", modifiers: but("var", "new", "get", "set"),
+			name: "kotlin", lexis: nestedTriple, joins: ".", modifiers: modifiers("var", "new", "get", "set"),
 			keywords: join(kinds(Class, "class", "object"), kinds(Enum, "enum"), kinds(Interface, "interface"), kinds(Function, "fun"), kinds(Variable, "val", "var"), kinds(Type, "typealias")),
 		},
 		{
-			name: "scala", lexis: nestedTriple, modifiers: but("new", "get", "set", "var"),
+			name: "scala", lexis: nestedTriple, modifiers: modifiers("new", "get", "set", "var"),
 			keywords: join(kinds(Class, "class", "object"), kinds(Interface, "trait"), kinds(Enum, "enum"), kinds(Function, "def"), kinds(Variable, "val", "var"), kinds(Type, "type")),
 		},
 		{
-			name: "swift", lexis: swift, joins: ".", modifiers: but("const", "var", "case", "get", "set", "data", "value"),
+			name: "swift", lexis: swift, joins: ".", modifiers: modifiers("const", "var", "case", "get", "set", "data", "value"),
 			keywords: join(kinds(Class, "class", "actor"), kinds(Struct, "struct"), kinds(Enum, "enum"), kinds(Interface, "protocol"), kinds(Function, "func"),
 				kinds(Variable, "let", "var"), kinds(Type, "typealias", "associatedtype"), kinds(outer, "extension"), kinds(Macro, "macro")),
 		},
 		{
-			name: "rust", lexis: rust, modifiers: but("const", "static", "value", "data", "get", "set", "case", "new"),
+			name: "rust", lexis: rust, modifiers: modifiers("const", "static", "value", "data", "get", "set", "case", "new"),
 			keywords: join(kinds(Function, "fn"), kinds(Struct, "struct", "union"), kinds(Enum, "enum"), kinds(Interface, "trait"), kinds(Module, "mod"),
 				kinds(Constant, "const"), kinds(Variable, "static"), kinds(Type, "type"), kinds(Macro, "macro_rules"), kinds(outer, "impl")),
 		},
 		{
-			name: "php", lexis: php, modifiers: but("const", "var", "new", "case", "get", "set"),
+			name: "php", lexis: php, modifiers: modifiers("const", "var", "new", "case", "get", "set"),
 			keywords: join(class, kinds(Interface, "interface"), kinds(Class, "trait"), kinds(Enum, "enum"), kinds(Function, "function"), kinds(Constant, "const")),
 		},
 		{name: "go", lexis: cLike, modifiers: words(), keywords: join(kinds(Function, "func"), kinds(Type, "type"), kinds(Constant, "const"), kinds(Variable, "var"))},

@@ -89,7 +89,7 @@ func TestLanguage(t *testing.T) {
 func TestBrokenGo(t *testing.T) {
 	for text, want := range map[string]string{
 		"package a\nfunc Good() {}\nfunc Bad( {\nfunc Other() {}\n": "2 function Good\n",
-		"func NoPackage() {}\ntype T int\n":                        "1 function NoPackage\n2 type T\n",
+		"func NoPackage() {}\ntype T int\n":                         "1 function NoPackage\n2 type T\n",
 	} {
 		if got := show(In("a.go", []byte(text))); !strings.HasPrefix(got, want) {
 			t.Errorf("%q: %s", text, got)
