@@ -38,6 +38,10 @@ var floors = []struct {
 		[]string{"journal"},
 	},
 	{
+		"1a\" outcomes", "reads what a program did to a copy, and makes it hold through the journal",
+		[]string{"outcome"},
+	},
+	{
 		"1b stages", "pure, or over an interface; they do not know each other, so that one can be read alone",
 		[]string{"registry", "policy", "approval", "audit", "output"},
 	},
@@ -64,7 +68,11 @@ var floors = []struct {
 }
 
 // anywhere are packages for tests, which may import what they like and which no product code imports.
-var anywhere = []string{"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "bench/sandbox", "bench/search", "bench/mcp", "e2e/conformance/server", "e2e/conformance/client"}
+var anywhere = []string{
+	"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest",
+	"bench/sandbox", "bench/search", "bench/mcp", "bench/outcomes",
+	"e2e/clients", "e2e/clients/model", "e2e/conformance/server", "e2e/conformance/client",
+}
 
 // denied are imports that a floor's order allows and a reason forbids.
 var denied = []struct{ from, to, reason string }{
