@@ -66,6 +66,19 @@ func (s *stand) slept(o outcome) error {
 	return errors.Join(o.err, err, left(o.left), s.model.Problems())
 }
 
+// observed prints what the client said that each call returned.
+func (s *stand) observed(o outcome) error {
+	fmt.Printf("%s %s, guarded\n", s.client.name, s.client.version)
+	results := s.model.Results()
+	if len(results) == 0 {
+		fmt.Println("  fact  the tools are not offered to the model")
+	}
+	for _, r := range results {
+		fmt.Printf("  fact  %s: %.160q\n", r.ID, r.Text)
+	}
+	return errors.Join(o.err, left(o.left), s.model.Problems())
+}
+
 func (s *stand) finished() error {
 	if s.model.Finished() {
 		return nil

@@ -42,7 +42,10 @@ func claudeForms() client {
 }
 
 func configureClaude(s *stand, hooks object) error {
-	settings := object{"permissions": object{"allow": []string{"mcp__tongs"}}, "hooks": hooks}
+	settings := object{"hooks": hooks}
+	if !s.opt.guarded {
+		settings["permissions"] = object{"allow": []string{"mcp__tongs"}}
+	}
 	if err := s.writeJSON(".claude/settings.json", settings); err != nil {
 		return err
 	}

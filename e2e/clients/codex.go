@@ -19,6 +19,10 @@ func codex() client {
 	return client{
 		name: "codex", pkg: "@openai/codex", version: "0.166.0",
 		configure: func(s *stand) error {
+			mode := "approve"
+			if s.opt.guarded {
+				mode = "auto"
+			}
 			return s.write(".codex/config.toml", fmt.Appendf(nil, `model = "scripted"
 model_provider = "scripted"
 
@@ -32,8 +36,8 @@ stream_max_retries = 0
 [mcp_servers.tongs]
 command = "tongs"
 args = ["mcp"]
-default_tools_approval_mode = "approve"
-`, s.url))
+default_tools_approval_mode = "%s"
+`, s.url, mode))
 		},
 		argv: func(*stand) []string {
 			return []string{"codex", "exec", "--skip-git-repo-check", model.Prompt}

@@ -10,7 +10,7 @@ func gemini() client {
 		name: "gemini", pkg: "@google/gemini-cli", version: "0.61.0", validates: true,
 		configure: func(s *stand) error {
 			return s.writeJSON(".gemini/settings.json", object{
-				"mcpServers": object{"tongs": object{"command": "tongs", "args": []string{"mcp"}, "trust": true}},
+				"mcpServers": object{"tongs": object{"command": "tongs", "args": []string{"mcp"}, "trust": !s.opt.guarded}},
 				"security":   object{"auth": object{"selectedType": "gemini-api-key"}, "folderTrust": object{"enabled": false}},
 				"privacy":    object{"usageStatisticsEnabled": false},
 				"general":    object{"enableAutoUpdate": false},

@@ -20,11 +20,12 @@ import (
 type options struct {
 	tongs, npm, keep string
 	limit, sleep     time.Duration
+	guarded, mute    bool
 }
 
 func main() {
-	if len(os.Args) > 3 && os.Args[1] == "tap" {
-		os.Exit(tap(os.Args[2], os.Args[3:]))
+	if len(os.Args) > 3 && (os.Args[1] == "tap" || os.Args[1] == "mute") {
+		os.Exit(tap(os.Args[2], os.Args[1] == "mute", os.Args[3:]))
 	}
 	var opt options
 	var inside bool
@@ -33,6 +34,8 @@ func main() {
 	flag.StringVar(&opt.keep, "keep", "", "a directory to keep homes, logs and transcripts in; it must not exist for a client")
 	flag.DurationVar(&opt.limit, "limit", 4*time.Minute, "how long one client may take")
 	flag.DurationVar(&opt.sleep, "sleep", 0, "only see whether a client waits for a command that sleeps as long")
+	flag.BoolVar(&opt.guarded, "guarded", false, "only see what a client lets through that was not told to leave approval to tongs")
+	flag.BoolVar(&opt.mute, "mute", false, "keep the server's progress from the client")
 	flag.BoolVar(&inside, "inside", false, "run in the namespace that this process was started in (internal)")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: clients -tongs FILE -npm DIR CLIENT...\nclients: %s\n", strings.Join(names(), " "))
@@ -107,7 +110,8 @@ func unshared(ctx context.Context, opt options, c client) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, self, "-inside", "-tongs", opt.tongs, "-npm", opt.npm, "-keep", opt.keep, "-limit", opt.limit.String(), "-sleep", opt.sleep.String(), c.name)
+	cmd := exec.CommandContext(ctx, self, "-inside", "-tongs", opt.tongs, "-npm", opt.npm, "-keep", opt.keep, "-limit", opt.limit.String(), "-sleep", opt.sleep.String(),
+		fmt.Sprintf("-guarded=%t", opt.guarded), fmt.Sprintf("-mute=%t", opt.mute), c.name)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, os.Stdout, os.Stderr

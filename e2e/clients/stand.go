@@ -50,7 +50,7 @@ func alone(ctx context.Context, opt options, c client) error {
 		}
 	}
 	s.person = &person{stand: s}
-	s.model = &model.Server{Script: &model.Script{Refused: s.person.late, Validates: c.validates, Sleep: opt.sleep}, Dir: s.logs}
+	s.model = &model.Server{Script: &model.Script{Refused: s.person.late, Validates: c.validates, Sleep: opt.sleep, Observe: opt.guarded}, Dir: s.logs}
 	stop, err := s.serve()
 	if err != nil {
 		return err
@@ -60,8 +60,11 @@ func alone(ctx context.Context, opt options, c client) error {
 		return err
 	}
 	o := s.drive(ctx)
-	if opt.sleep > 0 {
+	switch {
+	case opt.sleep > 0:
 		return s.slept(o)
+	case opt.guarded:
+		return s.observed(o)
 	}
 	return s.report(o)
 }
@@ -99,7 +102,11 @@ func (s *stand) prepare() error {
 	if err != nil {
 		return err
 	}
-	script := fmt.Sprintf("#!/bin/sh\nexec '%s' tap '%s' '%s' \"$@\" --wait %s\n", self, s.tapLog(), s.opt.tongs, wait)
+	how := "tap"
+	if s.opt.mute {
+		how = "mute"
+	}
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' %s '%s' '%s' \"$@\" --wait %s\n", self, how, s.tapLog(), s.opt.tongs, wait)
 	return errors.Join(
 		os.WriteFile(filepath.Join(s.bin, "tongs"), []byte(script), 0o700),
 		os.WriteFile(filepath.Join(s.workspace, model.File), []byte(model.Content), 0o600),
@@ -130,7 +137,7 @@ func (s *stand) drive(ctx context.Context) outcome {
 	ctx, cancel := context.WithTimeout(ctx, s.opt.limit)
 	defer cancel()
 	stop := func() error { return nil }
-	if !s.client.forms {
+	if !s.client.forms && !s.opt.guarded {
 		var err error
 		if stop, err = s.person.watch(ctx); err != nil {
 			return outcome{err: err}

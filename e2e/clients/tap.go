@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,9 +24,10 @@ type message struct {
 	Message json.RawMessage `json:"message"`
 }
 
-// tap runs a command and logs the lines that go in and out. It returns the exit code of the command.
-func tap(log string, argv []string) int {
-	code, err := tapped(log, argv)
+// tap runs a command and logs the lines that go in and out. It returns the exit code of the command. Mute keeps the
+// server's progress from the client.
+func tap(log string, mute bool, argv []string) int {
+	code, err := tapped(log, mute, argv)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "tap: %v\n", err)
 		return 1
@@ -33,7 +35,7 @@ func tap(log string, argv []string) int {
 	return code
 }
 
-func tapped(log string, argv []string) (int, error) {
+func tapped(log string, mute bool, argv []string) (int, error) {
 	f, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
@@ -61,10 +63,10 @@ func tapped(log string, argv []string) (int, error) {
 	}()
 	var mu sync.Mutex
 	go func() {
-		copyLines(in, os.Stdin, "client", f, &mu)
+		copyLines(in, os.Stdin, "client", false, f, &mu)
 		_ = in.Close()
 	}()
-	copyLines(os.Stdout, out, "server", f, &mu)
+	copyLines(os.Stdout, out, "server", mute, f, &mu)
 	if err := cmd.Wait(); err != nil {
 		if ee, ok := errors.AsType[*exec.ExitError](err); ok {
 			return ee.ExitCode(), nil
@@ -74,12 +76,12 @@ func tapped(log string, argv []string) (int, error) {
 	return 0, nil
 }
 
-// copyLines copies until the source ends, and logs each line before it goes on.
-func copyLines(to io.Writer, from io.Reader, name string, log io.Writer, mu *sync.Mutex) {
+// copyLines copies until the source ends, and logs each line before it goes on. Mute leaves out progress.
+func copyLines(to io.Writer, from io.Reader, name string, mute bool, log io.Writer, mu *sync.Mutex) {
 	r := bufio.NewReader(from)
 	for {
 		line, err := r.ReadBytes('\n')
-		if len(line) > 0 {
+		if len(line) > 0 && !(mute && bytes.Contains(line, []byte(`"method":"notifications/progress"`))) {
 			m := message{From: name, At: time.Now(), Message: line}
 			if !json.Valid(line) {
 				m.Message, _ = json.Marshal(string(line))

@@ -44,6 +44,14 @@ func (s *Script) steps() []step {
 		args := fmt.Sprintf(`{"command":"sleep %d","timeout":%d}`, seconds, seconds+60)
 		return []step{{name: "sleep", tool: "shell", args: args, any: true}}
 	}
+	if s.Observe {
+		return []step{
+			{name: "reads", tool: "read_file", args: `{"path":"notes.txt"}`, any: true},
+			{name: "writes", tool: "write_file", args: `{"path":"new.txt","content":"new"}`, any: true},
+			{name: "destroys", tool: "edit", args: `{"path":"notes.txt","oldString":"beta","newString":"` + Early + `"}`, any: true},
+			{name: "executes", tool: "shell", args: `{"command":"echo line"}`, any: true},
+		}
+	}
 	return []step{
 		{name: "read", tool: "read_file", args: `{"path":"notes.txt"}`, wants: []string{"alpha", "beta", "gamma"}},
 		{name: "edit", tool: "edit", args: `{"path":"notes.txt","oldString":"beta","newString":"` + Early + `"}`, wants: []string{"Edited", File}},
@@ -103,6 +111,8 @@ type Script struct {
 	Validates bool
 	// Sleep makes the conversation one command that sleeps as long, to see whether the client has the patience.
 	Sleep time.Duration
+	// Observe accepts every result and never makes a call again, to see what a client lets through.
+	Observe bool
 }
 
 // Problem is a conversation that does not go as the script wants it.
@@ -124,7 +134,7 @@ func (s *Script) Next(ctx context.Context, r *Request) (Reply, error) {
 			return Reply{}, &Problem{"end", "there is a result after the last call"}
 		}
 		last = res
-		if strings.Contains(res.Text, required) && retries < maxRetries {
+		if !s.Observe && strings.Contains(res.Text, required) && retries < maxRetries {
 			retries++
 			continue
 		}

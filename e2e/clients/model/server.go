@@ -23,6 +23,7 @@ type Server struct {
 	count    int
 	final    bool
 	problems []error
+	results  []Result
 }
 
 // wire is a wire format.
@@ -103,13 +104,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	l.Reply = &reply
-	s.finished(reply)
+	s.finished(r, reply)
 	out := &events{w: w, stream: r.Stream}
 	format.write(out, r, reply)
 	out.end()
 }
 
-// Problems returns what went wrong so far; Finished whether the model said its last word.
+// Problems returns what went wrong so far.
 func (s *Server) Problems() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,10 +124,20 @@ func (s *Server) Finished() bool {
 	return s.final
 }
 
-func (s *Server) finished(reply Reply) {
+// Results returns the results of the longest conversation so far.
+func (s *Server) Results() []Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.results
+}
+
+func (s *Server) finished(r *Request, reply Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.final = s.final || reply.Text == Final
+	if len(r.Results) > len(s.results) {
+		s.results = r.Results
+	}
 }
 
 func (s *Server) failed(err error) {
