@@ -56,6 +56,9 @@ type Verdict struct {
 	By, Reason string
 	// Effects holds the judgement of each effect of the input, in its order.
 	Effects []Judgement
+	// Deferrable is true where everything that is asked is asked because nobody said anything about it, in mode safe, and
+	// is something that a run on a copy of the files can show instead: programs, and what they change.
+	Deferrable bool
 	// Rememberable is true where a person's approval may be kept beyond this call.
 	Rememberable bool
 	// RulesDigest identifies the rules that matched what is asked; a grant lapses when they change. It is empty where
@@ -100,7 +103,7 @@ func Decide(in Input) Verdict {
 	j := newJudge(&in)
 	v := Verdict{Effects: make([]Judgement, len(in.Effects))}
 	var lead, last finding
-	at := 0
+	at, deferrable := 0, in.Mode == tongs.ModeSafe
 	for i := range in.Effects {
 		f := j.effect(&in.Effects[i])
 		v.Effects[i] = Judgement{Decision: f.decision, Step: f.step, Rule: f.rule}
@@ -112,12 +115,14 @@ func Decide(in Input) Verdict {
 		if i == 0 || f.stricter(lead) {
 			lead, at = f, i
 		}
+		deferrable = deferrable && (f.decision != tongs.Ask || f.deferrable(&in.Effects[i]))
 		last = f
 	}
 	v.Decision, v.Step, v.Rule, v.By = lead.decision, lead.step, lead.rule, v.Effects[at].By
 	if v.Decision == tongs.Ask && j.remember(&v) && j.granted(&v) {
 		return v
 	}
+	v.Deferrable = v.Decision == tongs.Ask && deferrable
 	v.Reason = lead.sentence(&in, &in.Effects[at], v.By)
 	return v
 }

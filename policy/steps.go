@@ -133,6 +133,14 @@ func (f finding) stricter(g finding) bool {
 	return f.decision == tongs.Ask && f.step != g.step && f.step.rank() < g.step.rank()
 }
 
+// deferrable reports whether an ask can wait for what the call did: nobody's word made it, and a run on a copy shows it.
+// What is read, or leaves the machine, cannot be taken back.
+func (f finding) deferrable(e *tongs.Effect) bool {
+	unsaid := f.cause == byNothing || f.cause == byPlan || f.cause == bySpec
+	return unsaid && (f.step == StepDefault || f.step == StepAsk) &&
+		(e.Kind == tongs.EffectExecute || e.Kind == tongs.EffectWrite || e.Kind == tongs.EffectDelete)
+}
+
 // judge decides the effects of one call.
 type judge struct {
 	in   *Input
