@@ -206,7 +206,7 @@ func (s *grepping) directory(ctx context.Context, env *tongs.Env, t *tools, q gr
 	}
 	search := func(q grep.Query) (*grep.Result, live.Left, error) {
 		if ok {
-			if res, left, known, err := t.opt.Live.Search(ctx, s.engine, known, q); known {
+			if res, left, ok, err := t.opt.Live.Search(ctx, s.engine, known, q); ok {
 				return res, left, err
 			}
 		}

@@ -49,21 +49,15 @@ type Changes struct {
 func (s *Service) Changes(ctx context.Context, top string, since Generation) (Changes, bool) {
 	s.searches.Add(1)
 	defer s.searches.Add(-1)
-	r := s.root(top)
-	if r == nil {
+	var ch Changes
+	ok := s.within(ctx, &Tree{Host: top, Top: top}, func(r *root, _ *dir) { ch = r.changes(since) })
+	if !ok {
 		return Changes{}, false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.ready {
-		return Changes{}, false
-	}
-	if err := r.refresh(ctx, false); err != nil {
-		if ctx.Err() == nil {
-			r.failed(err)
-		}
-		return Changes{}, false
-	}
+	return ch, true
+}
+
+func (r *root) changes(since Generation) Changes {
 	ch := Changes{Now: Generation{r, r.generation}, All: since.root != r || since.n < r.forgot}
 	switch {
 	case ch.All:
@@ -82,7 +76,7 @@ func (s *Service) Changes(ctx context.Context, top string, since Generation) (Ch
 			ch.Removed = append(ch.Removed, gone.rel)
 		}
 	}
-	return ch, true
+	return ch
 }
 
 // add adds the files that changed after a generation.

@@ -299,7 +299,7 @@ func TestMutations(t *testing.T) {
 	}
 	for name, opt := range modes {
 		t.Run(name, func(t *testing.T) {
-			n := 300
+			n := 200
 			if text := os.Getenv("TONGS_MUTATIONS"); text != "" {
 				var err error
 				n, err = strconv.Atoi(text)

@@ -40,7 +40,6 @@ type root struct {
 	problem error
 	strict  string
 	took    time.Duration
-	began   time.Time
 	bytes   int64 // what it counts for in the service's
 
 	walk  *walk.Tree // with the ignore rules as they last were

@@ -8,9 +8,29 @@ import (
 	"github.com/tongs-ai/tongs/search/walk"
 )
 
-// enter brings the root of a tree up to date, and returns it locked, with the directory that the tree is about. It
-// returns false where the service does not know enough.
-func (s *Service) enter(ctx context.Context, t *Tree) (*root, *dir, bool) {
+// within brings the root of a tree up to date and calls use with it, locked, and with the directory that the tree is
+// about. It returns false where the service does not know enough, and when ctx ended; use may be under way then.
+func (s *Service) within(ctx context.Context, t *Tree, use func(*root, *dir)) bool {
+	done := make(chan bool, 1)
+	go func() {
+		r, d, ok := s.enter(t)
+		if ok {
+			use(r, d)
+			r.mu.Unlock()
+		}
+		done <- ok
+	}()
+	select {
+	case ok := <-done:
+		return ok
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// enter returns the root of a tree, up to date and locked. That is not for a single call to end: who takes events must
+// deal with them.
+func (s *Service) enter(t *Tree) (*root, *dir, bool) {
 	rel, ok := t.rel()
 	if !ok {
 		return nil, nil, false
@@ -24,10 +44,8 @@ func (s *Service) enter(ctx context.Context, t *Tree) (*root, *dir, bool) {
 		r.mu.Unlock()
 		return nil, nil, false
 	}
-	if err := r.refresh(ctx, false); err != nil {
-		if ctx.Err() == nil {
-			r.failed(err)
-		}
+	if err := r.refresh(r.ctx, false); err != nil {
+		r.failed(err)
 	} else if d := r.lookup(rel); d != nil && d.err == nil && sameDir(t.Dir, d.info) {
 		return r, d, true
 	}
@@ -44,20 +62,22 @@ func (s *Service) Search(ctx context.Context, e *grep.Engine, t Tree, q grep.Que
 		return nil, Left{}, false, nil
 	}
 	query, usable := index.For(q.Matcher)
-	r, d, ok := s.enter(ctx, &t)
+	var listed grep.Listed
+	var left Left
+	ok := s.within(ctx, &t, func(r *root, d *dir) {
+		v := r.view(ctx, d, &t)
+		listed, left = r.listing(v, r.candidates(v, query, usable)), v.left
+	})
 	if !ok {
 		return nil, Left{}, false, nil
 	}
-	v := r.view(d, &t)
-	listed := r.listing(v, r.candidates(v, query, usable))
-	r.mu.Unlock()
 	tree, err := walk.Open(walk.Options{Root: t.Host, Dir: t.Dir, NoIgnore: true, Workers: 1})
 	if err != nil {
 		return nil, Left{}, false, nil
 	}
 	listed.Root, listed.Done = tree, func() { _ = tree.Close() }
 	res, err := e.SearchListed(ctx, listed, q)
-	return res, v.left, true, err
+	return res, left, true, err
 }
 
 // Entry is a file or a symbolic link.
@@ -71,26 +91,29 @@ type Entry struct {
 
 // List visits the files and links of a tree that Pick picks, in the order of their paths, as a walk would. Directories
 // that could not be read are given to skipped. It returns false where the service cannot tell; then nothing was visited.
-// Neither function may use the service.
 func (s *Service) List(ctx context.Context, t Tree, visit func(Entry), skipped func(rel string, err error)) (Left, bool) {
 	s.searches.Add(1)
 	defer s.searches.Add(-1)
-	r, d, ok := s.enter(ctx, &t)
+	var left Left
+	var entries []Entry
+	var skips []grep.Skip
+	ok := s.within(ctx, &t, func(r *root, d *dir) {
+		p := passage{t: &t, prefix: len(d.prefix()), left: &left, visit: func(n *node, rel string) {
+			if (n.typ == walk.File || n.typ == walk.Symlink) && (!n.has(unsure) || r.again(n)) {
+				entries = append(entries, Entry{Rel: rel, Type: n.typ, Modified: n.info.Modified})
+			}
+		}, failed: func(rel string, err error) { skips = append(skips, grep.Skip{Path: rel, Err: err}) }}
+		p.walk(d)
+	})
 	if !ok {
 		return Left{}, false
 	}
-	defer r.mu.Unlock()
-	var left Left
-	p := passage{t: &t, prefix: len(d.prefix()), left: &left, failed: skipped, visit: func(n *node, rel string) {
-		if n.typ != walk.File && n.typ != walk.Symlink {
-			return
-		}
-		if n.has(unsure) && !r.again(n) {
-			return
-		}
-		visit(Entry{Rel: rel, Type: n.typ, Modified: n.info.Modified})
-	}}
-	p.walk(d)
+	for _, e := range entries {
+		visit(e)
+	}
+	for _, e := range skips {
+		skipped(e.Path, e.Err)
+	}
 	return left, true
 }
 

@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -312,4 +313,28 @@ func TestIdle(t *testing.T) {
 	b.finds("needle", "a b")
 	b.service.Expire(b.top)
 	b.ready()
+}
+
+// A call that ends while it is looked at what it sees hides nothing from the next one.
+func TestEndedCall(t *testing.T) {
+	b := newBench(t, live.Options{})
+	put(t, b.top, map[string]string{"a/x": "needle", "b/y": "needle"})
+	b.ready()
+	m, err := regex.Compile("needle", regex.Options{})
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	skipped := make(chan struct{})
+	skip := func(string, bool) bool {
+		cancel()
+		<-skipped // the search has returned
+		return true
+	}
+	_, _, ok, err := b.service.Search(ctx, b.engine, live.Tree{Host: b.top, Top: b.top, Skip: skip, Scope: "same"}, grep.Query{Matcher: m})
+	close(skipped)
+	if ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+	if res := b.compare(ask{pattern: "needle", skip: func(string, bool) bool { return false }, scope: "same"}); len(res.Files) != 2 {
+		t.Errorf("%+v", res.Files)
+	}
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"math/bits"
 	"slices"
 	"sort"
@@ -32,8 +33,9 @@ type unit struct {
 // maxViews is how many views a root remembers.
 const maxViews = 4
 
-// view returns what a tree shows of the table.
-func (r *root) view(d *dir, t *Tree) *view {
+// view returns what a tree shows of the table. It is remembered, unless ctx ended meanwhile: what Skip says about a call
+// that is over holds for no other.
+func (r *root) view(ctx context.Context, d *dir, t *Tree) *view {
 	keep := (t.Skip == nil || t.Scope != nil) && (t.Pick == nil && t.Below == nil || t.PickKey != "")
 	for i, v := range r.views {
 		switch {
@@ -53,7 +55,7 @@ func (r *root) view(d *dir, t *Tree) *view {
 		}
 	}, failed: func(rel string, err error) { v.skipped = append(v.skipped, grep.Skip{Path: rel, Err: err}) }}
 	p.walk(d)
-	if keep {
+	if keep && ctx.Err() == nil {
 		r.views = slices.Insert(r.views, 0, v)
 		r.views = r.views[:min(len(r.views), maxViews)]
 	}
