@@ -52,7 +52,10 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	defer sess.release()
 	ctx, unbind := s.bind(ctx, req)
 	defer unbind()
-	args := sumOf(req.Params.Arguments)
+	args := ""
+	if req.ProtocolVersion() >= rounds {
+		args = sumOf(req.Params.Arguments)
+	}
 	if state := req.Params.RequestState; state != "" {
 		p, err := s.lot.take(state, sess.owner, req.Params.Name, args)
 		if err != nil {
@@ -203,24 +206,6 @@ func (f *flight) wait(question string) {
 	defer f.mu.Unlock()
 	if f.progress != nil {
 		f.progress.wait(question)
-	}
-}
-
-// tell logs to the client what is worth a line.
-func (f *flight) tell(ctx context.Context, req *mcp.CallToolRequest) {
-	log := func(level mcp.LoggingLevel, data map[string]any) {
-		data["tool"] = f.tool
-		_ = req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: level, Logger: "tongs", Data: data})
-	}
-	if repaired, ok := f.result.Metadata["repaired"]; ok {
-		log("info", map[string]any{"message": "arguments were repaired", "repaired": repaired})
-	}
-	switch e := f.result.Error; {
-	case e == nil:
-	case e.Code.Refused():
-		log("notice", map[string]any{"message": e.Message, "code": e.Code})
-	case e.Code == tongs.CodeInternal:
-		log("error", map[string]any{"message": e.Message, "code": e.Code})
 	}
 }
 

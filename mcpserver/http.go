@@ -110,7 +110,8 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && h.server.sessions.count() >= h.opt.MaxSessions {
+	single := sessionless(r, body)
+	if !single && r.Header.Get("Mcp-Session-Id") == "" && h.server.connections() >= h.opt.MaxSessions {
 		http.Error(w, "there are too many sessions; try again later", http.StatusServiceUnavailable)
 		return
 	}
@@ -125,11 +126,19 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost { // a stream of a session ends with the server
 		defer context.AfterFunc(h.server.life, cancel)()
 	}
-	if sessionless(r, body) {
+	if single {
 		h.stateless.ServeHTTP(w, r)
 	} else {
 		h.stateful.ServeHTTP(w, r)
 	}
+}
+
+// connections is how many sessions there are, also those that called nothing yet.
+func (s *Server) connections() (n int) {
+	for range s.mcp.Sessions() {
+		n++
+	}
+	return n
 }
 
 // read takes the body in, within its bounds of size and time, so that from here on only the end of the connection can be

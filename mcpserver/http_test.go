@@ -218,11 +218,12 @@ func TestSessionsAreBounded(t *testing.T) {
 	w := newWorld(t, setup{http: mcpserver.HTTPOptions{MaxSessions: 2}})
 	w.write("a.txt", "one\n")
 	for range 2 {
-		w.connect(withSessions, nil).call("read_file", args{"path": "a.txt"})
+		w.connect(withSessions, nil)
 	}
 	if status, body := w.post("/mcp", initialize, nil); status != http.StatusServiceUnavailable {
 		t.Errorf("the third: %d %s", status, body)
 	}
+	w.connect(withoutSessions, nil).call("read_file", args{"path": "a.txt"}) // has none
 }
 
 // A server that is told to stop lets calls finish within its grace, cancels the rest, and leaves nothing behind.

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 what is deprecated here is what clients of the revisions with sessions speak
+
 package mcpserver
 
 import (

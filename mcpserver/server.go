@@ -167,14 +167,13 @@ func (s *Server) options() *mcp.ServerOptions {
 		Instructions: s.opt.Instructions,
 		Logger:       s.opt.Logger,
 		Capabilities: &mcp.ServerCapabilities{
-			Logging:   &mcp.LoggingCapabilities{},
 			Tools:     &mcp.ToolCapabilities{ListChanged: true},
 			Resources: &mcp.ResourceCapabilities{},
 		},
-		RootsListChangedHandler: func(_ context.Context, req *mcp.RootsListChangedRequest) { s.rootsChanged(req.Session) },
 		// What is listed depends on who asks, and changes without notice.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	}
+	s.addOlder(o)
 	if s.opt.Configure != nil {
 		s.opt.Configure(o)
 	}

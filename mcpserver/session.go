@@ -207,13 +207,6 @@ func (l *sessions) endAll(ended func(string)) {
 	}
 }
 
-// count is how many sessions there are.
-func (l *sessions) count() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.conns) + len(l.named)
-}
-
 // maxAgent bounds the name of a client.
 const maxAgent = 64
 

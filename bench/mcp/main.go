@@ -97,9 +97,11 @@ func (c config) subjects(dir string) ([]subject, error) {
 	list := []subject{
 		{"echo (go-sdk)", []string{self, "-echo"}, nil, "echo", map[string]any{"text": strings.Repeat("a line of a small file\n", 40)}},
 		{
-			"tongs", []string{tongs, "mcp", "--workspace", ws},
+			"tongs",
+			[]string{tongs, "mcp", "--workspace", ws},
 			[]string{"TONGS_STATE_DIR=" + filepath.Join(dir, "state"), "TONGS_CONFIG_DIR=" + filepath.Join(dir, "config")},
-			"read_file", map[string]any{"path": "a.txt"},
+			"read_file",
+			map[string]any{"path": "a.txt"},
 		},
 	}
 	if c.filesystem != "" {

@@ -1,0 +1,65 @@
+package mcpserver_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/mcpserver"
+	"github.com/tongs-ai/tongs/registry"
+)
+
+// A tool of one's own, offered to MCP clients. In a program, serve it with ServeStdio or ServeHTTP.
+func Example() {
+	greet, err := tongs.New(tongs.Def[struct {
+		Name string `json:"name" jsonschema:"Who to greet."`
+	}, string]{
+		Spec: tongs.Spec{Name: "greet", Description: "Greets somebody.", Default: tongs.PreApproved},
+		Run: func(_ context.Context, _ *tongs.Env, in struct {
+			Name string `json:"name" jsonschema:"Who to greet."`
+		},
+		) (string, error) {
+			return "Hello, " + in.Name, nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reg, err := registry.New(greet)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	eng, err := engine.New(engine.Options{
+		Registry: reg,
+		// Questions are shown by the client whose call asks them.
+		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{mcpserver.Channel{}}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	server, err := mcpserver.New(context.Background(), mcpserver.Options{Engine: eng, Changed: reg.Changed})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	fmt.Println(mcpserver.Path)
+
+	// Output: /mcp
+}
+
+// What clients are told about a tool is true, whatever its hints say.
+func ExampleDefinition() {
+	tool := mcpserver.Definition(&tongs.Spec{Name: "run", Needs: tongs.Execute, Hints: tongs.Hints{ReadOnly: true}})
+	var a *mcp.ToolAnnotations = tool.Annotations
+	fmt.Println(a.ReadOnlyHint, *a.DestructiveHint, *a.OpenWorldHint)
+
+	// Output: false true true
+}
