@@ -62,7 +62,9 @@ func (t *Txn) prepare(ctx context.Context) error {
 		return err
 	}
 	t.changes = slices.Concat(removed, moved, created)
-	t.steps = pl.steps()
+	if t.steps, err = pl.steps(); err != nil {
+		return err
+	}
 	return t.record()
 }
 
@@ -199,10 +201,6 @@ func (t *Txn) build(ctx context.Context, pl *planner) (moved, created []Change, 
 			i.slot = o.slot
 			from := i.node.at
 			moved = append(moved, Change{Path: i.path, From: &from, After: movedState(t.disk, from, o.fi)})
-			if sealed(o.fi) {
-				old := o.fi.Mode() & modeBits
-				pl.modes = append(pl.modes, modeChange{path: i.path, old: old | 0o200, new: old, quiet: true})
-			}
 			continue
 		}
 		at, name := (*os.Root)(nil), ""

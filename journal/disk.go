@@ -322,7 +322,7 @@ func (d *disk) fingerprint(ctx context.Context, p tongs.Path, skip func(tongs.Pa
 			size, modified = fi.Size(), fi.ModTime().UnixNano()
 		}
 		mode := fi.Mode()
-		if q == p {
+		if fi.IsDir() {
 			mode |= 0o200 // which a move may need
 		}
 		_, err := fmt.Fprintln(sum, strings.TrimPrefix(q.Rel, p.Rel), mode, size, modified, identity(fi))

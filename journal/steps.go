@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/tongs-ai/tongs"
 )
@@ -41,17 +42,38 @@ func (s *step) aside() tongs.Path {
 }
 
 // steps lists what a transaction does: what goes, the innermost first; what comes, the outermost first; modes.
-func (pl *planner) steps() (list []step) {
+func (pl *planner) steps() (list []step, err error) {
 	ids := map[tongs.Path]string{}
+	unsealed := map[tongs.Path]bool{}
+	unseal := func(p tongs.Path) error {
+		if os.Geteuid() == 0 {
+			return nil
+		}
+		fi, err := pl.t.disk.lstat(p)
+		if err != nil || fi == nil || unsealed[p] || !sealed(fi) {
+			return err
+		}
+		unsealed[p] = true
+		old := fi.Mode() & modeBits
+		list = append(list, step{Op: opMode, Path: p, Old: old, New: old | 0o200})
+		if to, stays := pl.final(p); stays {
+			pl.modes = append(pl.modes, modeChange{path: to, old: old | 0o200, new: old, quiet: true})
+		}
+		return nil
+	}
 	for _, o := range pl.outs {
-		if sealed(o.fi) {
-			old := o.fi.Mode() & modeBits
-			list = append(list, step{Op: opMode, Path: o.path, Old: old, New: old | 0o200})
+		if err := errors.Join(unseal(o.path.Dir()), unseal(o.path)); err != nil {
+			return nil, err
 		}
 		list = append(list, step{Op: opOut, Path: o.path, Slot: o.slot, print: o.print})
 		ids[o.slot] = identity(o.fi)
 	}
 	for _, i := range pl.ins {
+		if i.dir == i.path.Dir() {
+			if err := unseal(i.path.Dir()); err != nil {
+				return nil, err
+			}
+		}
 		op := opIn
 		if i.swap != nil {
 			op = opSwap
@@ -62,7 +84,30 @@ func (pl *planner) steps() (list []step) {
 	for _, m := range pl.modes {
 		list = append(list, step{Op: opMode, Path: m.path, Old: m.old, New: m.new})
 	}
-	return list
+	return list, nil
+}
+
+// final returns where an object of the disk will be, and whether it will.
+func (pl *planner) final(p tongs.Path) (tongs.Path, bool) {
+	var nearest *out
+	for _, o := range pl.outs {
+		if o.path.Contains(p) && (nearest == nil || len(o.path.Rel) > len(nearest.path.Rel)) {
+			nearest = o
+		}
+	}
+	if nearest == nil {
+		return p, true
+	}
+	for _, i := range pl.ins {
+		if i.node.kind == there && i.node.at == nearest.path {
+			rel := strings.TrimPrefix(strings.TrimPrefix(p.Rel, nearest.path.Rel), "/")
+			if rel == "" {
+				return i.path, true
+			}
+			return i.path.Join(rel), true
+		}
+	}
+	return tongs.Path{}, false
 }
 
 // apply takes the steps and marks the transaction as done. After an error they are taken back.

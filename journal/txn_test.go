@@ -335,7 +335,10 @@ func program(s *site, r *rand.Rand) *Entry {
 }
 
 func TestRandomTransactions(t *testing.T) {
-	rounds := 40
+	rounds := 12
+	if os.Getenv("TONGS_JOURNAL_MANY") != "" {
+		rounds = 500
+	}
 	for seed := range uint64(rounds) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		s := newSite(t, map[string]string{"a/a/a": "0", "b/c": "1", "d": "2"})

@@ -283,7 +283,11 @@ func TestTreesAndMoves(t *testing.T) {
 
 // Random sequences of calls, undone one by one, at once, and out of order where nothing stands against it.
 func TestRandomCalls(t *testing.T) {
-	for seed := range uint64(12) {
+	rounds := uint64(6)
+	if os.Getenv("TONGS_JOURNAL_MANY") != "" {
+		rounds = 300
+	}
+	for seed := range rounds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := newBench(t)
 		b.put("a/a/a", "0\n")

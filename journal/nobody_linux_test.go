@@ -1,0 +1,130 @@
+package journal
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// asNobody runs a test on a thread without privileges, which ends with it. Without root we are nobody already.
+func asNobody(t *testing.T, test func()) {
+	if os.Geteuid() != 0 {
+		test()
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // never unlocked: the thread is thrown away
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, 65534, 65534, 65534); errno != 0 {
+			t.Errorf("cannot drop privileges: %v", errno)
+			return
+		}
+		test()
+	}()
+	<-done
+}
+
+// open lets everybody reach a directory of the test.
+func open(t *testing.T, dir string) {
+	if os.Geteuid() == 0 {
+		must(t, os.Chmod(filepath.Dir(dir), 0o755))
+		must(t, os.Chown(dir, 65534, 65534))
+	}
+}
+
+func TestUnprivileged(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	state := t.TempDir()
+	open(t, dir)
+	open(t, state)
+	asNobody(t, func() {
+		for _, name := range []string{"ro/sub/f", "plain/f"} {
+			must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+			must(t, os.WriteFile(filepath.Join(dir, name), []byte(name), 0o444))
+		}
+		must(t, os.Chmod(filepath.Join(dir, "ro/sub"), 0o555))
+		must(t, os.Chmod(filepath.Join(dir, "ro"), 0o555))
+		j, err := Open(Options{Dir: filepath.Join(state, "journal"), NoSync: true})
+		must(t, err)
+		defer j.Close()
+		s := &site{t, dir, j}
+		before := snapshot(t, dir)
+		x := s.begin()
+		must(t, x.Remove(in_("ro"))) // directories that may not be written to
+		must(t, x.Dir(in_("new"), State{Mode: 0o555}))
+		must(t, x.File(in_("new/f"), State{Mode: 0o400}, strings.NewReader("f")))
+		must(t, x.Move(in_("plain"), in_("new/moved")))
+		e := s.commit(x)
+		after := snapshot(t, dir)
+		u := s.undo(*e)
+		same(t, "undone", snapshot(t, dir), before)
+		s.undo(*u)
+		same(t, "redone", snapshot(t, dir), after)
+		s.clean()
+		for _, d := range []string{"new", "ro", "ro/sub"} {
+			_ = os.Chmod(filepath.Join(dir, d), 0o755)
+		}
+	})
+}
+
+// The top of the workspace may belong to somebody else: the stage is as near to it as it can be.
+func TestUnprivilegedBelowATopOfOthers(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	state := t.TempDir()
+	open(t, state)
+	must(t, os.Mkdir(filepath.Join(dir, "mine"), 0o755))
+	open(t, filepath.Join(dir, "mine"))
+	must(t, os.Chmod(dir, 0o555))
+	defer os.Chmod(dir, 0o755)
+	must(t, os.Chmod(filepath.Dir(dir), 0o755))
+	asNobody(t, func() {
+		j, err := Open(Options{Dir: filepath.Join(state, "journal"), NoSync: true})
+		must(t, err)
+		defer j.Close()
+		s := &site{t, dir, j}
+		e := s.write("mine/f", "f")
+		s.has("mine/f", "f")
+		s.undo(*e)
+		s.clean()
+	})
+}
+
+// Files on a file system that is mounted in the workspace, or in another root, are staged there or copied.
+func TestOtherFileSystem(t *testing.T) {
+	shm, err := os.MkdirTemp("/dev/shm", "tongs-journal-test-")
+	if err != nil {
+		t.Skip("no second file system to write to: ", err)
+	}
+	defer os.RemoveAll(shm)
+	s := newSite(t, map[string]string{"d/f": "f", "d/sub/g": "g"})
+	head := s.head()
+	head.Roots["zone"] = shm
+	before := snapshot(t, s.dir)
+	x, err := s.j.Begin(t.Context(), head)
+	must(t, err)
+	to := in_("moved")
+	to.Root = "zone"
+	must(t, x.Move(in_("d"), to))
+	e := s.commit(x)
+	if got, err := os.ReadFile(filepath.Join(shm, "moved/sub/g")); err != nil || string(got) != "g" {
+		t.Errorf("moved: %q, %v", got, err)
+	}
+	u, err := s.j.Undo(t.Context(), head, []Entry{*e}, nil)
+	must(t, err)
+	if len(u.Conflicts) > 0 {
+		t.Fatal(u.Conflicts)
+	}
+	s.commit(u.Txn)
+	same(t, "undone", snapshot(t, s.dir), before)
+	if left, _ := os.ReadDir(shm); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	s.clean()
+}
