@@ -13,7 +13,7 @@ import (
 // claude is Claude Code, which talks to a provider that has messages.
 func claude() client {
 	return client{
-		name: "claude-code", pkg: "@anthropic-ai/claude-code", version: "2.1.325",
+		name: "claude-code", setup: "claude-code", pkg: "@anthropic-ai/claude-code", version: "2.1.325",
 		configure: func(s *stand) error { return configureClaude(s, object{}) },
 		argv:      func(*stand) []string { return []string{"claude", "-p", model.Prompt} },
 		env: func(s *stand) []string {
@@ -49,8 +49,5 @@ func configureClaude(s *stand, hooks object) error {
 	if err := s.writeJSON(".claude/settings.json", settings); err != nil {
 		return err
 	}
-	return s.writeJSON(".claude.json", object{
-		"hasCompletedOnboarding": true,
-		"mcpServers":             object{"tongs": object{"type": "stdio", "command": "tongs", "args": []string{"mcp"}}},
-	})
+	return s.writeJSON(".claude.json", object{"hasCompletedOnboarding": true})
 }

@@ -16,8 +16,11 @@ const nodeVersion = "26.10.0"
 // client is an agent, how it is configured, and how it is started.
 type client struct {
 	name, pkg, version string
-	// configure writes the client's own configuration.
-	configure func(s *stand) error
+	// setup is what 'tongs setup' calls it.
+	setup string
+	// configure writes the client's own configuration, without tongs; unattended, where there is one, adds to it that
+	// approval is left to tongs, after 'tongs setup'.
+	configure, unattended func(s *stand) error
 	// argv starts it without a person; env is added to its environment.
 	argv func(s *stand) []string
 	env  func(s *stand) []string

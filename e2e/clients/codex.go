@@ -17,12 +17,8 @@ import (
 // codex talks to a provider that has responses.
 func codex() client {
 	return client{
-		name: "codex", pkg: "@openai/codex", version: "0.166.0",
+		name: "codex", setup: "codex", pkg: "@openai/codex", version: "0.166.0",
 		configure: func(s *stand) error {
-			mode := "approve"
-			if s.opt.guarded {
-				mode = "auto"
-			}
 			return s.write(".codex/config.toml", fmt.Appendf(nil, `model = "scripted"
 model_provider = "scripted"
 
@@ -32,25 +28,27 @@ base_url = "%s/v1"
 wire_api = "responses"
 request_max_retries = 0
 stream_max_retries = 0
-
-[mcp_servers.tongs]
-command = "tongs"
-args = ["mcp"]
-default_tools_approval_mode = "%s"
-`, s.url, mode))
+`, s.url))
 		},
-		argv: func(*stand) []string {
-			return []string{"codex", "exec", "--skip-git-repo-check", model.Prompt}
-		},
-		env: func(*stand) []string { return nil },
+		argv: func(s *stand) []string { return s.codex("exec", "--skip-git-repo-check", model.Prompt) },
+		env:  func(*stand) []string { return nil },
 	}
+}
+
+// codex is a command line of Codex that leaves approval to tongs.
+func (s *stand) codex(args ...string) []string {
+	argv := append([]string{"codex"}, args[0])
+	if !s.opt.guarded {
+		argv = append(argv, "-c", `mcp_servers.tongs.default_tools_approval_mode="approve"`)
+	}
+	return append(argv, args[1:]...)
 }
 
 // codexForms is Codex as the server behind editors and its own terminal interface, with a client that fills in forms.
 func codexForms() client {
 	c := codex()
 	c.name, c.forms = "codex-forms", true
-	c.argv = func(*stand) []string { return []string{"codex", "app-server"} }
+	c.argv = func(s *stand) []string { return s.codex("app-server") }
 	c.talk = talkToCodex
 	return c
 }

@@ -7,10 +7,9 @@ import "github.com/tongs-ai/tongs/e2e/clients/model"
 // opencode talks to any provider that has chat completions.
 func opencode() client {
 	return client{
-		name: "opencode", pkg: "opencode-ai", version: "1.18.33",
+		name: "opencode", setup: "opencode", pkg: "opencode-ai", version: "1.18.33",
 		configure: func(s *stand) error {
 			return s.writeJSON(".config/opencode/opencode.json", object{
-				"mcp": object{"tongs": object{"type": "local", "command": []string{"tongs", "mcp"}, "enabled": true}},
 				"provider": object{"scripted": object{
 					"npm": "@ai-sdk/openai-compatible", "name": "Scripted",
 					"options": object{"baseURL": s.url + "/v1", "apiKey": "none"},

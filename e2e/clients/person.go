@@ -127,4 +127,3 @@ func (p *person) approve(ctx context.Context, id string) error {
 	}
 	return nil
 }
-

@@ -56,7 +56,10 @@ func alone(ctx context.Context, opt options, c client) error {
 		return err
 	}
 	defer stop()
-	if err := errors.Join(s.prepare(), c.configure(s)); err != nil {
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	if err := s.configure(ctx); err != nil {
 		return err
 	}
 	o := s.drive(ctx)
@@ -111,6 +114,25 @@ func (s *stand) prepare() error {
 		os.WriteFile(filepath.Join(s.bin, "tongs"), []byte(script), 0o700),
 		os.WriteFile(filepath.Join(s.workspace, model.File), []byte(model.Content), 0o600),
 	)
+}
+
+// configure writes the client's configuration, and has 'tongs setup' put itself there.
+func (s *stand) configure(ctx context.Context) error {
+	if err := s.client.configure(s); err != nil {
+		return err
+	}
+	cmd := s.command(ctx, s.opt.tongs, "setup", s.client.setup, "--write", "--user", "--yes")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("tongs setup %s: %w: %s", s.client.setup, err, out)
+	}
+	if err := os.WriteFile(filepath.Join(s.logs, "setup.txt"), out, 0o600); err != nil {
+		return err
+	}
+	if s.client.unattended == nil || s.opt.guarded {
+		return nil
+	}
+	return s.client.unattended(s)
 }
 
 func (s *stand) tapLog() string { return filepath.Join(s.logs, "mcp.jsonl") }
