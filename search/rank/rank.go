@@ -3,7 +3,7 @@
 // stems, knows some hundred words that programs use for each other, and weighs by BM25 what occurs in the text, the path
 // and above all the names of definitions.
 //
-// An Index holds words, not text: about a tenth of what was read. Files are added and removed one by one. Search ranks
+// An Index holds words, not text: up to half of the size of what was read. Files are added and removed one by one. Search ranks
 // files; Ranking.Places then looks at the text of one of them, as it is now, and finds the definitions and lines.
 package rank
 
