@@ -26,6 +26,7 @@ type options struct {
 	rounds       int
 	only, mode   string
 	profile      string
+	strict       bool
 }
 
 func main() {
@@ -44,6 +45,7 @@ func main() {
 	flag.StringVar(&opt.only, "only", "", "the name of the only query to run")
 	flag.StringVar(&opt.mode, "mode", "all", "cold, warm, or all")
 	flag.StringVar(&opt.profile, "cpuprofile", "", "write a profile of the warm query that -only names there, instead of measuring")
+	flag.BoolVar(&opt.strict, "strict", false, "profile strict mode")
 	flag.Parse()
 	if err := run(opt); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -101,7 +101,10 @@ func measureWarm(opt options) error {
 		return err
 	}
 	defer strict.close()
-	if opt.profile != "" {
+	switch {
+	case opt.profile != "" && opt.strict:
+		return profileWarm(strict, opt)
+	case opt.profile != "":
 		return profileWarm(known, opt)
 	}
 	fmt.Printf(warmHeader, "query", "lines", "ripgrep ms", "all ms", "", "first 100 ms", "", "strict 100 ms", "")

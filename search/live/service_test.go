@@ -198,7 +198,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		list, _ := os.ReadDir("/proc/self/fd")
 		return len(list)
 	}
-	before, open := runtime.NumGoroutine(), descriptors()
+	open := descriptors()
 	for i := range 3 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			b := newBench(t, live.Options{Strict: i == 2})
@@ -215,11 +215,12 @@ func TestCloseLeavesNothing(t *testing.T) {
 			}
 		})
 	}
-	for i := 0; runtime.NumGoroutine() > before && i < 1000; i++ {
-		runtime.Gosched() // goroutines that have nothing left to do
-	}
-	if n := runtime.NumGoroutine(); n > before {
-		t.Errorf("%d goroutines, %d before", n, before)
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for _, still := range []string{"live.(*root)", "live.(*indexer)", "live.(*swept)"} {
+		if strings.Contains(string(stacks), still) {
+			t.Errorf("%s is still running:\n%s", still, stacks)
+		}
 	}
 	if n := descriptors(); n > open {
 		t.Errorf("%d descriptors, %d before", n, open)
