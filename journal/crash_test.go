@@ -139,6 +139,7 @@ func (everything) Effects() []tongs.Effect {
 		{Kind: tongs.EffectRead, Unknown: true}, {Kind: tongs.EffectWrite, Unknown: true}, {Kind: tongs.EffectDelete, Unknown: true},
 	}
 }
+
 func (everything) Extend(context.Context, string, ...tongs.Effect) error {
 	return errors.ErrUnsupported
 }
