@@ -28,6 +28,9 @@ type Call struct {
 	Reason string
 	// Timeout bounds the run, not the waiting for approval. Zero means no bound of the caller's.
 	Timeout time.Duration
+	// DryRun runs the program of a contained call on a copy, shows what it changed, and drops that. It is decided and
+	// logged like any other call; a tool that cannot be run so is refused.
+	DryRun bool
 	// Ticket is a single-use proof that exactly this call was approved, from an earlier APPROVAL_REQUIRED.
 	Ticket string
 	// Sink receives updates while the call runs, never after it returned and never two at a time. It must not block.

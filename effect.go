@@ -232,6 +232,9 @@ type Plan struct {
 	Message string
 	// Kind is for the person; empty is derived from the effects.
 	Kind Kind
+	// Contained says that the call acts through one program that Env.Commands runs to its end, and in no other way. Where
+	// nobody said anything about it, such a call may run on a copy of the files first, and be judged by what it did.
+	Contained bool
 	// Preview returns what to show before approval, usually a unified diff. It is called only when somebody is asked;
 	// nil means there is nothing to show.
 	Preview func(ctx context.Context) (string, error)
@@ -248,7 +251,9 @@ type Explanation struct {
 	// Rule is the rule that decided, or the name of the default that did.
 	Rule string `json:"rule"`
 	// Reason says why, in one sentence for a person.
-	Reason  string `json:"reason"`
-	Message string `json:"message,omitempty"`
-	Kind    Kind   `json:"kind,omitempty"`
+	Reason string `json:"reason"`
+	// Deferred says that the call would run on a copy, and what it changes would be decided then.
+	Deferred bool   `json:"deferred,omitempty"`
+	Message  string `json:"message,omitempty"`
+	Kind     Kind   `json:"kind,omitempty"`
 }

@@ -168,6 +168,10 @@ type Command struct {
 	Scratch bool
 	// Full refuses to run unless the sandbox enforces everything it can.
 	Full bool
+	// OnCopy runs the program on a copy of the roots that it may write: what it changes there holds only once it was
+	// decided, like the change of a file by any other tool. A call that was let run before it was decided runs so in
+	// any case.
+	OnCopy bool
 	// Effects are what the tool knows, at this moment, that the program would do. One that nobody decided, or that was
 	// decided in another state, is a *Need and nothing runs: what was planned may have changed while a person was asked.
 	Effects []Effect
@@ -218,6 +222,49 @@ type Grant interface {
 type Showing interface {
 	ExtendShowing(ctx context.Context, reason string, preview func(context.Context) (string, error), effects ...Effect) error
 }
+
+// Judging may be implemented by a Grant that decides what a program did to a copy.
+type Judging interface {
+	// Deferred reports whether the call was let run, on a copy, before anybody decided what it may change.
+	Deferred() bool
+	// Judge decides the changes, asking about all of them in one question where it must, and returns which of them may
+	// hold. The error is the refusal: none may.
+	Judge(ctx context.Context, o *Outcome) (keep []Change, err error)
+}
+
+// Outcome is what a program did to a copy.
+type Outcome struct {
+	Changes []Change
+	// Notes are what a person should know besides: what the program could not reach.
+	Notes []string
+	// Preview shows the changes, usually as unified diffs. It is called only when somebody is asked.
+	Preview func(ctx context.Context) (string, error)
+}
+
+// Change is a path that differs between a copy and what it was made of.
+type Change struct {
+	Path Path       `json:"path"`
+	Kind ChangeKind `json:"kind"`
+	// Type is what is there now, or was there.
+	Type FileType `json:"type"`
+	// Before and After are sizes in bytes.
+	Before int64 `json:"before,omitempty"`
+	After  int64 `json:"after,omitempty"`
+	// From is where a renamed file was.
+	From string `json:"from,omitempty"`
+	// Version identifies the new content.
+	Version Version `json:"version,omitempty"`
+}
+
+// ChangeKind is what became of a path.
+type ChangeKind string
+
+// The kinds of change. A renamed file is one that was added, and one that was deleted.
+const (
+	Added    ChangeKind = "added"
+	Modified ChangeKind = "modified"
+	Deleted  ChangeKind = "deleted"
+)
 
 // Settler may be implemented by Commands. Settle asks, on behalf of the call that it belongs to, about what an ended
 // process of an earlier one left for a person to decide, and returns how that process ended, with what became of it.

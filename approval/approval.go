@@ -31,6 +31,10 @@ type Question struct {
 	Effects []tongs.Effect `json:"effects"`
 	// Preview is usually a unified diff.
 	Preview string `json:"preview,omitempty"`
+	// Changes are what a call already did to a copy of the files: the question is which of them may hold. There may be
+	// more of them than are listed here; ChangeCount is how many.
+	Changes     []tongs.Change `json:"changes,omitempty"`
+	ChangeCount int            `json:"changeCount,omitempty"`
 	// Notes are what a person should know first: that the call ran before and changed something, a version that
 	// changed since it was approved.
 	Notes []string `json:"notes,omitempty"`
@@ -89,6 +93,9 @@ type Answer struct {
 	Scope    Scope `json:"scope,omitempty"`
 	// Args are edited arguments; empty means as asked.
 	Args json.RawMessage `json:"args,omitempty"`
+	// Keep are the changes of a question about changes that may hold, by the path they are shown with, a directory
+	// standing for all below it; nil means all of them.
+	Keep []string `json:"keep,omitempty"`
 	// Remember replaces the patterns that the question proposed.
 	Remember []string `json:"remember,omitempty"`
 	// Reason is passed on to the model.

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/secrets"
 )
 
@@ -56,7 +57,7 @@ func Admit(q *Question, a Answer, now time.Time) (Answer, error) {
 	}
 	a.At = now
 	if !a.Approved {
-		a.Scope, a.Args, a.Remember = "", nil, nil
+		a.Scope, a.Args, a.Remember, a.Keep = "", nil, nil, nil
 		return a, nil
 	}
 	if a.Scope == "" {
@@ -67,6 +68,17 @@ func Admit(q *Question, a Answer, now time.Time) (Answer, error) {
 	}
 	if len(a.Args) > 0 && !isObject(a.Args) {
 		return invalid("the edited arguments are not a JSON object: %.80q", a.Args)
+	}
+	if q.ChangeCount > 0 && len(a.Args) > 0 {
+		return invalid("the call already ran, so its arguments cannot be edited any more; deny, and say why")
+	}
+	if a.Keep != nil && (q.ChangeCount == 0 || len(a.Keep) == 0) {
+		return invalid("it keeps %d of %d changes; deny to keep none", len(a.Keep), q.ChangeCount)
+	}
+	for _, kept := range a.Keep {
+		if len(q.Changes) == q.ChangeCount && !slices.ContainsFunc(q.Changes, func(c tongs.Change) bool { return Keeps(kept, c) }) {
+			return invalid("%q is not among the changes", kept)
+		}
 	}
 	if len(a.Remember) > 0 && a.Scope == Once {
 		return invalid("it has lines to remember, but the scope %q", Once)
@@ -80,6 +92,12 @@ func Admit(q *Question, a Answer, now time.Time) (Answer, error) {
 		}
 	}
 	return a, nil
+}
+
+// Keeps reports whether a path of Answer.Keep is that of the change, or of a directory above it.
+func Keeps(kept string, c tongs.Change) bool {
+	at := c.Path.String()
+	return at == kept || strings.HasPrefix(at, strings.TrimSuffix(kept, "/")+"/")
 }
 
 func isObject(raw json.RawMessage) bool {

@@ -17,7 +17,10 @@ import (
 // than those asked about; then nothing is settled yet.
 func (w *walk) ask(ctx context.Context, effects []tongs.Effect) (edited bool, err error) {
 	open := w.unanswered(effects)
-	if len(open) == 0 {
+	if w.deferred = len(open) > 0 && w.defers(ctx); w.deferred {
+		w.verdict.By += "; runs on a copy, and what it changes is decided then"
+	}
+	if len(open) == 0 || w.deferred {
 		return false, w.intent(effects)
 	}
 	question := w.newQuestion(effects, open)

@@ -46,6 +46,9 @@ type Options struct {
 	// Commands and HTTP make what runs programs and requests for one call. Nil refuses both.
 	Commands func(tongs.Grant) tongs.Commands
 	HTTP     func(tongs.Grant) tongs.HTTP
+	// Outcomes reports whether Commands can run programs on a copy of the files, and have what they changed decided
+	// afterwards. Nil means that they cannot.
+	Outcomes func(context.Context) bool
 	// OnResult observes every result, before it is returned. It must not keep or change it.
 	OnResult func(*tongs.Call, *tongs.Result)
 	// Grace is how long a cancelled tool may take to return before the call does so without it; zero means 2 s.
@@ -99,6 +102,9 @@ func New(opt Options) (*Engine, error) {
 	}
 	if opt.HTTP == nil {
 		opt.HTTP = func(tongs.Grant) tongs.HTTP { return noHTTP{} }
+	}
+	if opt.Outcomes == nil {
+		opt.Outcomes = func(context.Context) bool { return false }
 	}
 	if opt.Grace == 0 {
 		opt.Grace = 2 * time.Second
@@ -195,7 +201,7 @@ func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanat
 	return &tongs.Explanation{
 		Tool: w.spec.Name, Via: w.viaName(), Args: w.call.Args, Repaired: w.repaired, Effects: w.effects,
 		Decision: w.verdict.Decision, Rule: w.verdict.By, Reason: w.verdict.Reason,
-		Message: w.message(w.effects), Kind: w.kind(w.effects),
+		Message: w.message(w.effects), Kind: w.kind(w.effects), Deferred: w.defers(ctx),
 	}, nil
 }
 

@@ -114,7 +114,7 @@ func (g *grant) Connected(where string) {
 	}
 }
 
-// Extend decides further effects while the tool waits. The time-out of the call waits too.
+// Extend decides further effects while the tool waits.
 func (g *grant) Extend(ctx context.Context, reason string, effects ...tongs.Effect) error {
 	return g.ExtendShowing(ctx, reason, nil, effects...)
 }
@@ -123,6 +123,20 @@ func (g *grant) Extend(ctx context.Context, reason string, effects ...tongs.Effe
 func (g *grant) ExtendShowing(
 	ctx context.Context, reason string, preview func(context.Context) (string, error), effects ...tongs.Effect,
 ) error {
+	return g.asking(ctx, func(ctx context.Context) error {
+		effects, err := g.walk.extend(ctx, reason, preview, effects)
+		if err != nil {
+			return err
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.effects = append(slices.Clip(g.effects), effects...)
+		return nil
+	})
+}
+
+// asking has something decided while the tool waits, one thing at a time. The time-out of the call waits too.
+func (g *grant) asking(ctx context.Context, decide func(context.Context) error) error {
 	g.extending.Lock()
 	defer g.extending.Unlock()
 	if g.dead() {
@@ -131,14 +145,7 @@ func (g *grant) ExtendShowing(
 	ctx, cancel := g.bind(ctx)
 	defer cancel()
 	defer g.timer.hold()()
-	effects, err := g.walk.extend(ctx, reason, preview, effects)
-	if err != nil {
-		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.effects = append(slices.Clip(g.effects), effects...)
-	return nil
+	return decide(ctx)
 }
 
 // extend decides effects that a running tool met. What was refused leaves no trace in what the call may do, and the call

@@ -37,8 +37,8 @@ type walk struct {
 	plan     *tongs.Plan
 	effects  []tongs.Effect
 	verdict  policy.Verdict
-	// unplanned means that the tool has no plan at all.
-	unplanned bool
+	// unplanned means that the tool has no plan at all; deferred that the call runs on a copy before it is decided.
+	unplanned, deferred bool
 
 	needed   []tongs.Effect // what running tools met
 	approved []tongs.Effect // what a person approved, in the state they saw
@@ -234,8 +234,10 @@ func (w *walk) makePlan(ctx context.Context) (err error) {
 	if !w.spec.Source.BuiltIn() && !slices.ContainsFunc(effects, w.runsElsewhere) {
 		effects = append(effects, tongs.Effect{Kind: tongs.EffectExecute, Unknown: true, Why: "runs outside this program"})
 	}
-	w.effects, err = w.check(merge(effects, w.needed))
-	return err
+	if w.effects, err = w.check(merge(effects, w.needed)); err != nil || !w.call.DryRun {
+		return err
+	}
+	return w.rehearsable(ctx)
 }
 
 // runsElsewhere reports whether an effect says where a tool that is not built in runs: the program that it starts or, for

@@ -1,0 +1,185 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine"
+)
+
+// copying stands for what runs programs on a copy: it hands in given changes and keeps what was decided of them.
+type copying struct {
+	tongs.Commands
+	changes []tongs.Change
+	kept    []string
+	runs    int
+	// deferred is whether the last run was on a copy.
+	deferred bool
+}
+
+func (c *copying) commands(g tongs.Grant) tongs.Commands { return &copyingFor{c, g} }
+
+type copyingFor struct {
+	*copying
+	grant tongs.Grant
+}
+
+func (c *copyingFor) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, error) {
+	c.runs++
+	judging := c.grant.(tongs.Judging)
+	if c.deferred = judging.Deferred(); !c.deferred {
+		return &tongs.Exit{}, nil
+	}
+	keep, err := judging.Judge(ctx, &tongs.Outcome{
+		Changes: c.changes, Preview: func(context.Context) (string, error) { return "the diff", nil },
+	})
+	for _, k := range keep {
+		c.kept = append(c.kept, string(k.Kind)+" "+k.Path.String())
+	}
+	return &tongs.Exit{}, err
+}
+
+func contained(t *testing.T, effects ...tongs.Effect) tongs.Tool {
+	spec := tongs.Spec{Needs: tongs.Execute, Optional: tongs.Read | tongs.Write | tongs.Network}
+	return tool(t, spec, func(*tongs.View, echoIn) (*tongs.Plan, error) {
+		all := append([]tongs.Effect{{Kind: tongs.EffectExecute, Argv: []string{"./migrate.sh"}}}, effects...)
+		return &tongs.Plan{Effects: all, Contained: true, Message: "Run: ./migrate.sh", Kind: tongs.KindExecute}, nil
+	}, func(ctx context.Context, env *tongs.Env, in echoIn) (echoOut, error) {
+		_, err := env.Commands.Run(ctx, &tongs.Command{Argv: []string{"./migrate.sh"}})
+		return echoOut{in.Text}, err
+	})
+}
+
+func change(kind tongs.ChangeKind, name string) tongs.Change {
+	return tongs.Change{Kind: kind, Type: tongs.FileRegular, Path: tongs.Path{Rel: name}, Version: "copy:" + tongs.Version(name)}
+}
+
+func onCopies(c *copying) func(*engine.Options) {
+	return func(o *engine.Options) {
+		o.Commands = c.commands
+		o.Outcomes = func(context.Context) bool { return true }
+	}
+}
+
+func TestOutcomesAreDecidedLikeTheChangesOfFileTools(t *testing.T) {
+	added, modified, deleted := change(tongs.Added, "new.txt"), change(tongs.Modified, "old.txt"), change(tongs.Deleted, "gone.txt")
+	link := tongs.Change{Kind: tongs.Added, Type: tongs.FileSymlink, Path: tongs.Path{Rel: "link"}}
+	allow := func(tool string) tongs.Rule { return tongs.Rule{Tool: tool, Decision: tongs.PreApproved} }
+	block := tongs.Rule{Tool: "edit", Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "old.*", Decision: tongs.Blocked}
+	all := []string{"added new.txt", "modified old.txt", "deleted gone.txt"}
+	for _, c := range []struct {
+		name    string
+		changes []tongs.Change
+		rules   []tongs.Rule
+		mode    tongs.Mode
+		answer  func(approval.Question) approval.Answer
+		asked   int
+		code    tongs.Code
+		kept    []string
+	}{
+		{name: "nothing changed"},
+		{name: "what is new is free", changes: []tongs.Change{added}, kept: all[:1]},
+		{name: "what was there is asked about", changes: []tongs.Change{added, modified, deleted}, answer: yes, asked: 1, kept: all},
+		{name: "dropped", changes: []tongs.Change{added, modified}, answer: no, asked: 1, code: tongs.CodeDenied},
+		{name: "nobody to ask", changes: []tongs.Change{modified}, asked: 1, code: tongs.CodeApprovalRequired},
+		{
+			name: "some are kept", changes: []tongs.Change{added, modified, deleted}, asked: 1, kept: all[:2],
+			answer: func(approval.Question) approval.Answer {
+				return approval.Answer{Approved: true, Keep: []string{"new.txt", "old.txt"}}
+			},
+		},
+		{name: "edits are allowed by a rule", changes: []tongs.Change{modified}, rules: []tongs.Rule{allow("edit")}, kept: all[1:2]},
+		{name: "deleting is another matter", changes: []tongs.Change{modified, deleted}, rules: []tongs.Rule{allow("edit")}, answer: yes, asked: 1, kept: all[1:]},
+		{name: "a blocked path", changes: []tongs.Change{added, modified}, rules: []tongs.Rule{block}, answer: yes, code: tongs.CodeBlocked},
+		{name: "a protected name", changes: []tongs.Change{change(tongs.Added, ".envrc")}, rules: []tongs.Rule{allow("write_file")}, answer: no, asked: 1, code: tongs.CodeDenied},
+		{name: "a link is asked about", changes: []tongs.Change{link}, answer: no, asked: 1, code: tongs.CodeDenied},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := &copying{changes: c.changes}
+			b := setup(t, []tongs.Tool{contained(t)}, onCopies(run), rules(c.rules...))
+			b.person.answer = c.answer
+			must(t, b.call("echo", `{"text":"x"}`), c.code)
+			if b.person.count() != c.asked || !slices.Equal(run.kept, c.kept) || !run.deferred {
+				t.Errorf("asked %d times, kept %q, deferred %t", b.person.count(), run.kept, run.deferred)
+			}
+			if c.asked > 0 {
+				q := b.person.last()
+				if q.ChangeCount != len(c.changes) || q.Preview != "the diff" || !slices.Equal(q.Scopes, []approval.Scope{approval.Once}) {
+					t.Errorf("question %+v", q)
+				}
+			}
+		})
+	}
+}
+
+// A call runs before it is decided only where nobody said anything about it, and nothing of it could not be taken back.
+func TestWhatIsAskedBeforehand(t *testing.T) {
+	ask := tongs.Rule{Tool: "echo", Decision: tongs.Ask}
+	for _, c := range []struct {
+		name    string
+		effects []tongs.Effect
+		change  func(*engine.Options)
+	}{
+		{"an explicit ask", nil, rules(ask)},
+		{"mode none", nil, mode(tongs.ModeNone)},
+		{"a host", []tongs.Effect{{Kind: tongs.EffectNetwork, Host: "example.com"}}, rules()},
+		{"an allowed host", []tongs.Effect{{Kind: tongs.EffectNetwork, Host: "example.com"}}, rules(tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork), Decision: tongs.PreApproved})},
+		{"a protected name", []tongs.Effect{{Kind: tongs.EffectWrite, Path: tongs.Path{Rel: ".envrc"}}}, rules()},
+		{"a read that is asked about", []tongs.Effect{{Kind: tongs.EffectRead, Unknown: true}}, rules()},
+		{"no copies here", nil, func(o *engine.Options) { o.Outcomes = nil }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := &copying{}
+			b := setup(t, []tongs.Tool{contained(t, c.effects...)}, onCopies(run), c.change)
+			b.person.answer = no
+			must(t, b.call("echo", `{"text":"x"}`), tongs.CodeDenied)
+			b.person.answer = yes
+			must(t, b.call("echo", `{"text":"x"}`), "")
+			if b.person.count() != 2 || run.runs != 1 || run.deferred {
+				t.Errorf("asked %d times, ran %d times, deferred %t", b.person.count(), run.runs, run.deferred)
+			}
+		})
+	}
+}
+
+func TestDryRunsKeepNothing(t *testing.T) {
+	run := &copying{changes: []tongs.Change{change(tongs.Added, "new.txt")}}
+	b := setup(t, []tongs.Tool{contained(t), writer(t, tongs.Spec{Name: "put"})}, onCopies(run))
+	res := b.Call(t.Context(), &tongs.Call{Tool: "echo", Args: []byte(`{"text":"x"}`), DryRun: true})
+	must(t, res, "")
+	if b.person.count() != 0 || run.runs != 1 || len(run.kept) != 0 || !run.deferred {
+		t.Errorf("asked %d times, ran %d times, kept %q", b.person.count(), run.runs, run.kept)
+	}
+	must(t, b.Call(t.Context(), &tongs.Call{Tool: "put", Args: []byte(`{"text":"x"}`), DryRun: true}), tongs.CodeInvalidArgs)
+}
+
+// A question about thousands of files lists some, and is still bound to all of them.
+func TestLargeOutcomes(t *testing.T) {
+	run := &copying{}
+	for i := range 30_000 {
+		run.changes = append(run.changes, change(tongs.Modified, fmt.Sprintf("f%05d", i)))
+	}
+	b := setup(t, []tongs.Tool{contained(t)}, onCopies(run))
+	must(t, b.call("echo", `{"text":"x"}`), tongs.CodeApprovalRequired)
+	first := b.person.last()
+	if first.ChangeCount != 30_000 || len(first.Changes) > 1000 || len(first.Effects) > 1000 || !strings.Contains(first.Message, "30000") {
+		t.Errorf("%d changes, %d listed, %d effects, %q", first.ChangeCount, len(first.Changes), len(first.Effects), first.Message)
+	}
+	run.changes[29_999].Version = "another"
+	must(t, b.call("echo", `{"text":"x"}`), tongs.CodeApprovalRequired)
+	if b.person.last().Digest == first.Digest {
+		t.Error("another outcome has the same digest")
+	}
+	b.person.answer = func(approval.Question) approval.Answer {
+		return approval.Answer{Approved: true, Keep: []string{"f29999"}}
+	}
+	must(t, b.call("echo", `{"text":"x"}`), "")
+	if !slices.Equal(run.kept, []string{"modified f29999"}) {
+		t.Errorf("kept %q", run.kept)
+	}
+}
