@@ -62,22 +62,40 @@ func (s *Service) Search(ctx context.Context, e *grep.Engine, t Tree, q grep.Que
 		return nil, Left{}, false, nil
 	}
 	query, usable := index.For(q.Matcher)
-	var listed grep.Listed
-	var left Left
+	var v *view
+	var found set
+	var binaries []int
 	ok := s.within(ctx, &t, func(r *root, d *dir) {
-		v := r.view(ctx, d, &t)
-		listed, left = r.listing(v, r.candidates(v, query, usable)), v.left
+		v = r.view(ctx, d, &t)
+		found, binaries = r.candidates(v, query, usable), r.binaries(v)
 	})
 	if !ok {
 		return nil, Left{}, false, nil
 	}
+	if q.Mode == grep.Content && q.Limit > 0 {
+		// Most searches for something common find enough in the first files.
+		first := v.listing(found, binaries, firstUnits)
+		res, ok, err := t.search(ctx, e, first, q)
+		if !ok || err != nil || res.More || len(first.Units) < firstUnits {
+			return res, v.left, ok, err
+		}
+	}
+	res, ok, err := t.search(ctx, e, v.listing(found, binaries, 0), q)
+	return res, v.left, ok, err
+}
+
+// firstUnits is how many units are searched before the others are even listed.
+const firstUnits = 128
+
+// search searches the files of a listing.
+func (t *Tree) search(ctx context.Context, e *grep.Engine, l grep.Listed, q grep.Query) (*grep.Result, bool, error) {
 	tree, err := walk.Open(walk.Options{Root: t.Host, Dir: t.Dir, NoIgnore: true, Workers: 1})
 	if err != nil {
-		return nil, Left{}, false, nil
+		return nil, false, nil
 	}
-	listed.Root, listed.Done = tree, func() { _ = tree.Close() }
-	res, err := e.SearchListed(ctx, listed, q)
-	return res, left, true, err
+	l.Root, l.Done = tree, func() { _ = tree.Close() }
+	res, err := e.SearchListed(ctx, l, q)
+	return res, true, err
 }
 
 // Entry is a file or a symbolic link.

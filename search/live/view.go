@@ -152,17 +152,20 @@ func (r *root) candidates(v *view, q *index.Query, usable bool) set {
 	return found
 }
 
-// listing makes units of the files that may match.
-func (r *root) listing(v *view, found set) grep.Listed {
-	l := grep.Listed{Files: len(v.files), Skipped: v.skipped}
-	var binaries []int
+// binaries returns the places of the binary files, in order.
+func (r *root) binaries(v *view) (places []int) {
 	for n := range r.binary {
 		if at := v.place(n); at >= 0 {
-			binaries = append(binaries, at)
+			places = append(places, at)
 		}
 	}
-	slices.Sort(binaries)
-	l.Binary = len(binaries)
+	slices.Sort(places)
+	return places
+}
+
+// listing makes units of the files that may match, at most so many; 0 means all. It needs no lock.
+func (v *view) listing(found set, binaries []int, most int) grep.Listed {
+	l := grep.Listed{Files: len(v.files), Skipped: v.skipped, Binary: len(binaries)}
 	prefix := len(v.dir.prefix())
 	at, end := -1, 0 // the unit, and where it ends
 	for i, m := range found {
@@ -172,6 +175,9 @@ func (r *root) listing(v *view, found set) grep.Listed {
 				at = v.unitOf(place, at+1)
 				if end = len(v.files); at+1 < len(v.units) {
 					end = v.units[at+1].first
+				}
+				if most > 0 && len(l.Units) == most {
+					return l
 				}
 				l.Units = append(l.Units, v.unit(at, end, prefix, binaries))
 			}
