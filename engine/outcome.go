@@ -68,7 +68,7 @@ func (w *walk) settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Chang
 	case len(open) == 0:
 		return o.Changes, w.intent(shown)
 	}
-	w.plan = &tongs.Plan{Preview: o.Preview}
+	w.plan, w.verdict.Rememberable = &tongs.Plan{Preview: o.Preview}, false
 	answer, err := w.answer(ctx, w.newOutcomeQuestion(o, effects, open))
 	if err != nil {
 		return nil, w.refuse(shown, err)
@@ -167,7 +167,6 @@ func (w *walk) judgeAs(ctx context.Context, name string, free bool, effects []to
 func (w *walk) newOutcomeQuestion(o *tongs.Outcome, effects, open []tongs.Effect) approval.Question {
 	q := w.newQuestion(effects, open)
 	q.Effects = effects[:min(len(effects), maxShown)]
-	q.Scopes, q.Remember = []approval.Scope{approval.Once}, nil
 	q.Changes, q.ChangeCount = o.Changes[:min(len(o.Changes), maxShown)], len(o.Changes)
 	q.Message = w.spec.DisplayName() + " ran on a copy, where it " + summary(o.Changes)
 	q.Notes = append(q.Notes, o.Notes...)

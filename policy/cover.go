@@ -47,13 +47,14 @@ func grantable(e *tongs.Effect) bool {
 // nil where one of the effects can never be covered, since then nothing is worth remembering.
 func Propose(effects []tongs.Effect) []Cover {
 	covers := make([]Cover, 0, len(effects))
+	seen := make(map[Cover]bool, len(effects))
 	for i := range effects {
 		c, ok := proposal(&effects[i])
 		if !ok {
 			return nil
 		}
-		if !slices.Contains(covers, c) {
-			covers = append(covers, c)
+		if !seen[c] {
+			covers, seen[c] = append(covers, c), true
 		}
 	}
 	return covers
