@@ -39,8 +39,13 @@ func (s *stand) report(o outcome) error {
 		{"there is no device but loopback", loopbackOnly()},
 	}
 	seen, err := readTap(s.tapLog())
-	checks = append(checks, check{"the connection is in order", errors.Join(err, seen.order())})
-	fmt.Printf("%s %s (%.1f s)\n", s.client.name, s.client.version, o.took.Seconds())
+	checks = append(checks, check{"the connection is in order", errors.Join(err, seen.order())},
+		check{"output comes while the command runs", seen.streamed()})
+	transport := "stdio"
+	if s.opt.http {
+		transport = "HTTP"
+	}
+	fmt.Printf("%s %s over %s (%.1f s)\n", s.client.name, s.client.version, transport, o.took.Seconds())
 	failed := 0
 	for _, c := range checks {
 		if c.err == nil {
@@ -63,6 +68,7 @@ func (s *stand) report(o outcome) error {
 func (s *stand) slept(o outcome) error {
 	seen, err := readTap(s.tapLog())
 	fmt.Printf("%s %s: sleep %s\n  fact  %s\n", s.client.name, s.client.version, s.opt.sleep, strings.Join(seen.long(), "\n  fact  "))
+	fmt.Printf("  fact  every process gone %.1f s after the client\n", o.gone.Seconds())
 	return errors.Join(o.err, err, left(o.left), s.model.Problems())
 }
 

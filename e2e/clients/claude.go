@@ -15,7 +15,12 @@ func claude() client {
 	return client{
 		name: "claude-code", setup: "claude-code", pkg: "@anthropic-ai/claude-code", version: "2.1.325",
 		configure: func(s *stand) error { return configureClaude(s, object{}) },
-		argv:      func(*stand) []string { return []string{"claude", "-p", model.Prompt} },
+		remote: func(s *stand, r *remote) error {
+			return s.addRemote(".claude.json", "mcpServers", object{
+				"type": "http", "url": r.url, "headers": object{"Authorization": "Bearer " + r.token},
+			})
+		},
+		argv: func(*stand) []string { return []string{"claude", "-p", model.Prompt} },
 		env: func(s *stand) []string {
 			return []string{"ANTHROPIC_BASE_URL=" + s.url, "ANTHROPIC_API_KEY=none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 		},

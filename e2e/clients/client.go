@@ -21,6 +21,8 @@ type client struct {
 	// configure writes the client's own configuration, without tongs; unattended, where there is one, adds to it that
 	// approval is left to tongs, after 'tongs setup'.
 	configure, unattended func(s *stand) error
+	// remote adds a server at an address to the configuration, instead of 'tongs setup'.
+	remote func(s *stand, r *remote) error
 	// argv starts it without a person; env is added to its environment.
 	argv func(s *stand) []string
 	env  func(s *stand) []string

@@ -30,6 +30,18 @@ request_max_retries = 0
 stream_max_retries = 0
 `, s.url))
 		},
+		remote: func(s *stand, r *remote) error {
+			path := filepath.Join(s.home, ".codex/config.toml")
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return s.write(".codex/config.toml", fmt.Appendf(data, `
+[mcp_servers.tongs]
+url = "%s"
+http_headers = { Authorization = "Bearer %s" }
+`, r.url, r.token))
+		},
 		argv: func(s *stand) []string { return s.codex("exec", "--skip-git-repo-check", model.Prompt) },
 		env:  func(*stand) []string { return nil },
 	}

@@ -33,6 +33,11 @@ func gemini() client {
 			}
 			return s.write(".gemini/settings.json", trusted)
 		},
+		remote: func(s *stand, r *remote) error {
+			return s.addRemote(".gemini/settings.json", "mcpServers", object{
+				"httpUrl": r.url, "headers": object{"Authorization": "Bearer " + r.token}, "trust": !s.opt.guarded,
+			})
+		},
 		argv: func(*stand) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-p", model.Prompt} },
 		env: func(s *stand) []string {
 			return []string{"GOOGLE_GEMINI_BASE_URL=" + s.url, "GEMINI_API_KEY=none"}

@@ -21,6 +21,7 @@ type options struct {
 	tongs, npm, keep string
 	limit, sleep     time.Duration
 	guarded, mute    bool
+	http             bool
 }
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	flag.DurationVar(&opt.sleep, "sleep", 0, "only see whether a client waits for a command that sleeps as long")
 	flag.BoolVar(&opt.guarded, "guarded", false, "only see what a client lets through that was not told to leave approval to tongs")
 	flag.BoolVar(&opt.mute, "mute", false, "keep the server's progress from the client")
+	flag.BoolVar(&opt.http, "http", false, "have clients reach 'tongs serve' by its address, instead of starting 'tongs mcp'")
 	flag.BoolVar(&inside, "inside", false, "run in the namespace that this process was started in (internal)")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: clients -tongs FILE -npm DIR CLIENT...\nclients: %s\n", strings.Join(names(), " "))
@@ -111,7 +113,7 @@ func unshared(ctx context.Context, opt options, c client) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, self, "-inside", "-tongs", opt.tongs, "-npm", opt.npm, "-keep", opt.keep, "-limit", opt.limit.String(), "-sleep", opt.sleep.String(),
-		fmt.Sprintf("-guarded=%t", opt.guarded), fmt.Sprintf("-mute=%t", opt.mute), c.name)
+		fmt.Sprintf("-guarded=%t", opt.guarded), fmt.Sprintf("-mute=%t", opt.mute), fmt.Sprintf("-http=%t", opt.http), c.name)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, os.Stdout, os.Stderr

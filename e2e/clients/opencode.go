@@ -18,6 +18,11 @@ func opencode() client {
 				"model": "scripted/scripted", "autoupdate": false, "share": "disabled",
 			})
 		},
+		remote: func(s *stand, r *remote) error {
+			return s.addRemote(".config/opencode/opencode.json", "mcp", object{
+				"type": "remote", "url": r.url, "headers": object{"Authorization": "Bearer " + r.token}, "enabled": true,
+			})
+		},
 		argv: func(*stand) []string { return []string{"opencode", "run", "--pure", "--print-logs", model.Prompt} },
 		env:  func(*stand) []string { return []string{"OPENCODE_DISABLE_MODELS_FETCH=1"} },
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,6 +92,24 @@ func (s seen) order() error {
 		}
 	}
 	return nil
+}
+
+// streamed checks that the lines of the command came one by one, before its result.
+func (s seen) streamed() error {
+	var when []time.Time
+	for i := range s {
+		m := &s[i]
+		if m.Method == "notifications/progress" && bytes.Contains(m.Params, []byte(fmt.Sprintf("line %d", len(when)+1))) {
+			when = append(when, m.at)
+		}
+		if m.from == "server" && m.Method == "" && bytes.Contains(m.Result, []byte(`line 1\nline 2\nline 3`)) {
+			if len(when) < 2 || !when[len(when)-1].Before(m.at) {
+				return fmt.Errorf("%d pieces of output came before the result", len(when))
+			}
+			return nil
+		}
+	}
+	return errors.New("the command has no result")
 }
 
 func values(m map[string]string) func(func(string) bool) {

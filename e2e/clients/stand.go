@@ -59,10 +59,10 @@ func alone(ctx context.Context, opt options, c client) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	if err := s.configure(ctx); err != nil {
+	o, err := s.play(ctx)
+	if err != nil {
 		return err
 	}
-	o := s.drive(ctx)
 	switch {
 	case opt.sleep > 0:
 		return s.slept(o)
@@ -70,6 +70,34 @@ func alone(ctx context.Context, opt options, c client) error {
 		return s.observed(o)
 	}
 	return s.report(o)
+}
+
+// play has the client configured and run.
+func (s *stand) play(ctx context.Context) (outcome, error) {
+	if err := s.client.configure(s); err != nil {
+		return outcome{}, err
+	}
+	var end func() error
+	if s.opt.http {
+		r, err := s.serveRemote(ctx)
+		if err != nil {
+			return outcome{}, err
+		}
+		end = r.stop
+		if err := s.client.remote(s, r); err != nil {
+			return outcome{}, errors.Join(err, end())
+		}
+	} else if err := s.setUp(ctx); err != nil {
+		return outcome{}, err
+	}
+	o := s.drive(ctx)
+	if end != nil {
+		o.err = errors.Join(o.err, end())
+	}
+	ended := time.Now()
+	o.left = leftBehind(5 * time.Second)
+	o.gone = time.Since(ended)
+	return o, nil
 }
 
 // place makes the directory of a run. One that was not asked for is removed afterwards.
@@ -116,11 +144,8 @@ func (s *stand) prepare() error {
 	)
 }
 
-// configure writes the client's configuration, and has 'tongs setup' put itself there.
-func (s *stand) configure(ctx context.Context) error {
-	if err := s.client.configure(s); err != nil {
-		return err
-	}
+// setUp has 'tongs setup' put the server into the client's configuration.
+func (s *stand) setUp(ctx context.Context) error {
 	cmd := s.command(ctx, s.opt.tongs, "setup", s.client.setup, "--write", "--user", "--yes")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -151,7 +176,8 @@ type outcome struct {
 	// err is why the client did not end well, answers what went wrong with approvals.
 	err, answers error
 	left         []string
-	took         time.Duration
+	// took is how long the client ran, gone how long its processes outlived it.
+	took, gone time.Duration
 }
 
 // drive runs the client to its end, while a person answers.
@@ -178,7 +204,6 @@ func (s *stand) drive(ctx context.Context) outcome {
 	began := time.Now()
 	o := outcome{err: s.execute(cmd), took: time.Since(began)}
 	o.answers = stop()
-	o.left = leftBehind(5 * time.Second)
 	return o
 }
 
