@@ -166,24 +166,27 @@ func marked(name string) (n int) {
 	return n
 }
 
-// A server outside the sandbox ends with this process, even if that is killed.
-func TestUnconfinedServerDiesWithItsParent(t *testing.T) {
-	if os.Getenv("MCP_TEST_PARENT") != "" {
+// A server ends with this process, even if that is killed and the server does not mind the end of its input.
+func TestServersDieWithTheirParent(t *testing.T) {
+	if mark := os.Getenv("MCP_TEST_PARENT"); mark != "" {
 		d := newDesk(t, func(o *mcpclient.Options) {
-			o.Servers[0].Unconfined = true
-			o.Servers[0].Env = map[string]string{"MCP_TEST_SERVER": "stubborn", os.Getenv("MCP_TEST_PARENT"): "1"}
+			o.Servers[0].Unconfined = strings.HasSuffix(mark, "true")
+			o.Servers[0].Env = map[string]string{"MCP_TEST_SERVER": "stubborn", mark: "1"}
 		})
 		d.review(t)
+		if marked(mark) == 0 {
+			t.Fatal("it does not run")
+		}
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
-	mark := "TONGS_TEST_ORPHAN_" + strconv.Itoa(os.Getpid())
-	run(t, "MCP_TEST_PARENT="+mark, "-test.run=^TestUnconfinedServerDiesWithItsParent$")
-	deadline := time.Now().Add(20 * time.Second)
-	for marked(mark+"=1\x00") > 0 || marked(mark) > 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("the server outlived its parent")
+	for _, unconfined := range []bool{false, true} {
+		mark := fmt.Sprintf("TONGS_TEST_ORPHAN_%d_%t", os.Getpid(), unconfined)
+		run(t, "MCP_TEST_PARENT="+mark, "-test.run=^TestServersDieWithTheirParent$")
+		for deadline := time.Now().Add(20 * time.Second); marked(mark) > 0; runtime.Gosched() {
+			if time.Now().After(deadline) {
+				t.Fatalf("unconfined %v: the server outlived its parent", unconfined)
+			}
 		}
-		runtime.Gosched()
 	}
 }
 

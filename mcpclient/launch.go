@@ -100,7 +100,7 @@ func (p *plain) Kill() {
 	select {
 	case <-p.done:
 	default:
-		killGroup(p.cmd)
+		_ = p.cmd.Process.Kill() // the rest of the group follows
 		<-p.done
 	}
 }

@@ -34,7 +34,7 @@ type Options struct {
 	OnChange func()
 	// Backoff is how long a server that failed is left alone, doubled with each failure in a row; zero is a second.
 	Backoff time.Duration
-	// Grace is how long a program may take to end by itself when its input ended; zero is 2 s.
+	// Grace is how long a program may take to end by itself when its input ended; zero is a second.
 	Grace time.Duration
 	// Protocol is the revision to begin with; empty is the newest.
 	Protocol string
@@ -65,7 +65,7 @@ func New(opt Options) (*Set, error) {
 		opt.Backoff = time.Second
 	}
 	if opt.Grace == 0 {
-		opt.Grace = 2 * time.Second
+		opt.Grace = time.Second
 	}
 	s := &Set{opt: opt}
 	for _, cfg := range opt.Servers {

@@ -303,6 +303,9 @@ func (s *system) addMCP(a *app, w wiring) error {
 	if w.cancel != nil {
 		opt.Elicit = elicitAtTerminal
 	}
+	if !w.lives {
+		opt.Grace = time.Second / 2 // a person waits for the command to end
+	}
 	for _, m := range s.cfg.Toolsets.MCP {
 		if slices.ContainsFunc(opt.Servers, func(o mcpclient.Server) bool { return o.Name == m.Name }) {
 			continue // that of the layer with more authority stands
