@@ -414,9 +414,12 @@ type stagesFile struct {
 }
 
 func (t *Txn) writeStages() error {
-	f := stagesFile{Roots: t.head.Roots}
+	f := stagesFile{Roots: map[string]string{}}
+	for name, dir := range t.head.Roots {
+		f.Roots[name] = quote(dir)
+	}
 	for _, st := range t.stages {
-		f.Stages = append(f.Stages, st.path)
+		f.Stages = append(f.Stages, quotePath(st.path))
 	}
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -444,7 +447,11 @@ func (t *Txn) record() error {
 			}
 		}
 	}
-	data, err := json.Marshal(t.steps)
+	steps := slices.Clone(t.steps)
+	for i := range steps {
+		steps[i].Path, steps[i].Slot = quotePath(steps[i].Path), quotePath(steps[i].Slot)
+	}
+	data, err := json.Marshal(steps)
 	if err != nil {
 		return err
 	}

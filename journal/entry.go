@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -109,6 +110,52 @@ type Change struct {
 	// From is where the file or the directory, with all that was in it, was moved from. Before is absent then: what was
 	// in its place went by a change of its own.
 	From *tongs.Path `json:"from,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c Change) MarshalJSON() ([]byte, error) {
+	type bare Change
+	out := struct {
+		bare
+		Bytes map[string][]byte `json:"bytes,omitempty"`
+	}{bare: bare(c)}
+	for name, s := range c.names() {
+		if !utf8.ValidString(*s) {
+			if out.Bytes == nil {
+				out.Bytes = map[string][]byte{}
+			}
+			out.Bytes[name] = []byte(*s)
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Change) UnmarshalJSON(data []byte) error {
+	type bare Change
+	in := struct {
+		*bare
+		Bytes map[string][]byte `json:"bytes"`
+	}{bare: (*bare)(c)}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	names := c.names()
+	for name, bytes := range in.Bytes {
+		if s := names[name]; s != nil {
+			*s = string(bytes)
+		}
+	}
+	return nil
+}
+
+// names are what may hold any bytes: JSON cannot write those that are not UTF-8, so that they are stored beside.
+func (c *Change) names() map[string]*string {
+	names := map[string]*string{"path": &c.Path.Rel, "before": &c.Before.Target, "after": &c.After.Target}
+	if c.From != nil {
+		names["from"] = &c.From.Rel
+	}
+	return names
 }
 
 // plainChanges is how many changes an entry may have that is stored as plain text.

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"github.com/tongs-ai/tongs"
 )
 
 // Recover takes back, or finishes, what processes that died left. It is called by Open and before each entry.
@@ -56,7 +59,7 @@ func (j *Journal) recoverOwner(owner string, ids []string) error {
 
 func (j *Journal) recoverOne(id, owner string) error {
 	name := j.file("open", id+"."+owner)
-	stages, err := readJSON[stagesFile](name + stagesSuffix)
+	stages, err := readStages(name + stagesSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return j.settle(name, id)
 	}
@@ -66,7 +69,7 @@ func (j *Journal) recoverOne(id, owner string) error {
 	d := newDisk(stages.Roots)
 	defer d.close()
 	if _, err := os.Lstat(name); err == nil { // prepared and not committed
-		steps, err := readJSON[[]step](name + stepsSuffix)
+		steps, err := readSteps(name + stepsSuffix)
 		if err != nil {
 			return err
 		}
@@ -168,3 +171,41 @@ func readJSON[T any](name string) (v T, err error) {
 	}
 	return v, json.Unmarshal(data, &v)
 }
+
+func readStages(name string) (f stagesFile, err error) {
+	if f, err = readJSON[stagesFile](name); err != nil {
+		return f, err
+	}
+	for root, dir := range f.Roots {
+		if f.Roots[root], err = unquote(dir); err != nil {
+			return f, err
+		}
+	}
+	for i, p := range f.Stages {
+		if f.Stages[i].Rel, err = unquote(p.Rel); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+func readSteps(name string) ([]step, error) {
+	steps, err := readJSON[[]step](name)
+	for i := range steps {
+		var bad [2]error
+		steps[i].Path.Rel, bad[0] = unquote(steps[i].Path.Rel)
+		steps[i].Slot.Rel, bad[1] = unquote(steps[i].Slot.Rel)
+		err = errors.Join(err, bad[0], bad[1])
+	}
+	return steps, err
+}
+
+// quote writes any bytes as text that JSON keeps as it is; unquote reads it.
+func quote(s string) string {
+	q := strconv.QuoteToASCII(s)
+	return q[1 : len(q)-1]
+}
+
+func quotePath(p tongs.Path) tongs.Path { return tongs.Path{Root: p.Root, Rel: quote(p.Rel)} }
+
+func unquote(s string) (string, error) { return strconv.Unquote(`"` + s + `"`) }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tongs-ai/tongs"
 )
@@ -58,14 +59,15 @@ func (f *files) mayHold(effects []tongs.Effect) error {
 }
 
 // heldBy reports whether an effect was decided, for its path or, where that is not protected and no rule names it, for a
-// directory above it: a delete of the directory, or a write of one that does not exist yet.
+// directory above it: a delete of the directory, or a write of one that is new as a whole.
 func (f *files) heldBy(want tongs.Effect) (bool, error) {
 	if err := f.w.mayChange(want.Path); err != nil {
 		return false, err
 	}
 	_, protected := f.w.Protected(want.Path)
 	covered := false
-	for _, e := range f.grant.Effects() {
+	decided := f.grant.Effects()
+	for _, e := range decided {
 		switch {
 		case e.Kind != want.Kind:
 		case !e.Unknown && e.Path == want.Path && (e.MustAsk || !protected):
@@ -78,9 +80,23 @@ func (f *files) heldBy(want tongs.Effect) (bool, error) {
 			}
 			return true, nil
 		case protected:
-		case e.Unknown, e.Path.Contains(want.Path) && (e.Kind == tongs.EffectDelete || e.Version == tongs.Absent):
+		case e.Unknown, e.Path.Contains(want.Path) && (e.Kind == tongs.EffectDelete || replaces(decided, e)):
 			covered = !f.ruled(want.Kind, want.Path)
 		}
 	}
 	return covered, nil
+}
+
+// replaces reports whether a decided write is of something that is no directory, or of one that goes as a whole: what is
+// below it afterwards is new.
+func replaces(decided []tongs.Effect, e tongs.Effect) bool {
+	if e.Kind != tongs.EffectWrite || e.Version == "" {
+		return false
+	}
+	if parseVersion(e.Version).kind != string(tongs.FileDirectory) {
+		return true
+	}
+	return slices.ContainsFunc(decided, func(o tongs.Effect) bool {
+		return o.Kind == tongs.EffectDelete && !o.Unknown && o.Path == e.Path
+	})
 }

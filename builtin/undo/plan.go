@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/journal"
@@ -51,22 +52,44 @@ func effects(net []journal.Net, top bool) (list []tongs.Effect) {
 			list = append(list, tongs.Effect{Kind: kind, Path: p, NoGrant: kind == tongs.EffectDelete})
 		}
 	}
+	comes := map[tongs.Path]bool{} // directories that come as a whole
+	for _, n := range net {
+		if n.After.Type == journal.Dir && n.Before.Type != journal.Dir {
+			comes[n.Path] = true
+		}
+	}
 	for _, n := range net {
 		if top && !n.Top {
 			continue
 		}
+		if !n.Top && !utf8.ValidString(n.Path.Rel) {
+			continue // no effect can name it: it goes or comes with its directory
+		}
+		inside := top && below(comes, n.Path)
 		switch {
 		case n.From != nil:
 			add(tongs.EffectDelete, *n.From)
-			add(tongs.EffectWrite, n.Path)
+			if !inside {
+				add(tongs.EffectWrite, n.Path)
+			}
 		case n.After.Type == journal.Absent, n.Before.Type == journal.Link:
 			// A link is never written to: replacing it is deleting it.
 			add(tongs.EffectDelete, n.Path)
-		default:
+		case !inside:
 			add(tongs.EffectWrite, n.Path)
 		}
 	}
 	return list
+}
+
+// below reports whether a path is below one of the directories.
+func below(dirs map[tongs.Path]bool, p tongs.Path) bool {
+	for p.Rel != "." {
+		if p = p.Dir(); dirs[p] {
+			return true
+		}
+	}
+	return false
 }
 
 // message says in one sentence what would be done.

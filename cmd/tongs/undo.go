@@ -127,7 +127,7 @@ func (a *app) takeBack(ctx context.Context, mode *tongs.Mode, tool, format strin
 	if newest {
 		list, err := sys.journal.Select(journal.Selector{Redo: tool == "redo", Top: sys.workspace.Dir()})
 		if errors.Is(err, journal.ErrNothing) {
-			return tongs.Errorf(tongs.CodeExecutionError, "there is nothing to %s in %s; 'tongs changes' lists what was changed", tool, sys.workspace.Dir())
+			return tongs.Errorf(tongs.CodeExecutionError, "there is nothing to %s in %s; 'tongs changes list' shows what was changed", tool, sys.workspace.Dir())
 		}
 		if err != nil {
 			return err
