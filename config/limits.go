@@ -28,6 +28,13 @@ type Limits struct {
 	GrepMax     int64 // matches of grep at most
 	GrepLength  int64 // characters of one line that grep shows
 
+	SearchResults   int64         // places of search_code where the call names no limit
+	SearchMax       int64         // places of search_code at most
+	SearchFileBytes int64         // size up to which search_code looks at a file
+	SearchWords     int64         // memory for the words that search_code knows
+	SearchIndex     int64         // memory for the index of searches, in a process that lives on
+	SearchIdle      time.Duration // how long an index that nobody searches is kept
+
 	StreamBytes     int64 // bytes shown of one output stream, such as a command's stdout
 	ContentBytes    int64 // bytes of a result's content
 	ValueBytes      int64 // bytes of a result's structured value
@@ -103,6 +110,12 @@ var limitSettings = []setting{
 	{"grepMatches", count, 100, 1, 1e5},
 	{"grepMax", count, 1000, 1, 1e5},
 	{"grepLength", count, 300, 20, 1e5},
+	{"searchResults", count, 20, 1, 1e4},
+	{"searchMax", count, 100, 1, 1e4},
+	{"searchFileBytes", size, 1 << 20, 1000, 1 << 30},
+	{"searchWords", size, 256 << 20, 1 << 20, 1 << 40},
+	{"searchIndex", size, 512 << 20, 1 << 20, 1 << 40},
+	{"searchIdle", seconds, int64(20 * time.Minute), int64(time.Second), int64(30 * day)},
 	{"streamBytes", size, 30_000, 1000, 64 << 20},
 	{"contentBytes", size, 120_000, 1000, 64 << 20},
 	{"valueBytes", size, 4 << 20, 1000, 1 << 30},
@@ -136,6 +149,7 @@ var usualAndMost = [][2]string{
 	{"listEntries", "listMax"},
 	{"globResults", "globMax"},
 	{"grepMatches", "grepMax"},
+	{"searchResults", "searchMax"},
 	{"shellTimeout", "shellTimeoutMax"},
 	{"codeTimeout", "codeTimeoutMax"},
 	{"jobs", "jobsMax"},
@@ -156,6 +170,8 @@ func (l *Limits) fields() map[string]*int64 {
 		"rawBytes": &l.RawBytes, "rawMax": &l.RawMax, "imageBytes": &l.ImageBytes, "editBytes": &l.EditBytes,
 		"listEntries": &l.ListEntries, "listMax": &l.ListMax, "globResults": &l.GlobResults, "globMax": &l.GlobMax,
 		"grepMatches": &l.GrepMatches, "grepMax": &l.GrepMax, "grepLength": &l.GrepLength,
+		"searchResults": &l.SearchResults, "searchMax": &l.SearchMax, "searchFileBytes": &l.SearchFileBytes,
+		"searchWords": &l.SearchWords, "searchIndex": &l.SearchIndex, "searchIdle": (*int64)(&l.SearchIdle),
 		"streamBytes": &l.StreamBytes, "contentBytes": &l.ContentBytes, "valueBytes": &l.ValueBytes,
 		"attachmentBytes": &l.AttachmentBytes, "spillBytes": &l.SpillBytes, "webBytes": &l.WebBytes,
 		"shellTimeout": (*int64)(&l.ShellTimeout), "shellTimeoutMax": (*int64)(&l.ShellTimeoutMax),

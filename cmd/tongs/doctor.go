@@ -108,7 +108,7 @@ func (a *app) checkConfig(p place) []check {
 
 // checkRules names rules about tools that this build does not have: a misspelt name blocks nothing.
 func checkRules(cfg *config.Config) (checks []check) {
-	reg, _, err := tools(cfg, nil, output.Bounds{}, false)
+	reg, _, err := tools(cfg, nil, output.Bounds{}, nil)
 	if err != nil {
 		return []check{{"tools", "fail", err.Error()}}
 	}

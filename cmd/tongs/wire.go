@@ -29,6 +29,7 @@ import (
 	"github.com/tongs-ai/tongs/policy"
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/search/live"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -131,6 +132,8 @@ type system struct {
 	shell     *shell.Set
 	confined  *confine.Confiner
 	mcp       *mcpclient.Set
+	// live knows the files of the workspace, in a process that lives on; nil elsewhere.
+	live *live.Service
 }
 
 // state is what outlives a run.
@@ -192,7 +195,10 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 			opt.Grants = sessionGrants{opt.Grants}
 		}
 	}
-	if sys.registry, sys.shell, err = tools(sys.cfg, confined, opt.Output, w.lives); err != nil {
+	if w.lives {
+		sys.live = live.New(live.Options{MaxBytes: sys.cfg.Limits.SearchIndex, Idle: sys.cfg.Limits.SearchIdle})
+	}
+	if sys.registry, sys.shell, err = tools(sys.cfg, confined, opt.Output, sys.live); err != nil {
 		return nil, err
 	}
 	sys.confined = confined
@@ -279,8 +285,9 @@ func meant(rules []tongs.Rule) func(host string) bool {
 	}
 }
 
-// tools makes the registry of the tools that this build has. Without a confiner they can be looked at, not run.
-func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds, lives bool) (*registry.Registry, *shell.Set, error) {
+// tools makes the registry of the tools that this build has. Without a confiner they can be looked at, not run. Known is
+// nil in a process that ends with the call.
+func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds, known *live.Service) (*registry.Registry, *shell.Set, error) {
 	l := cfg.Limits
 	list, err := files.Tools(files.Options{
 		ReadLines: int(l.ReadLines), LineChars: int(l.LineLength), ReadBytes: int(l.ReadBytes), CountBytes: l.CountBytes,
@@ -292,7 +299,10 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 	}
 	finders, err := find.Tools(find.Options{
 		GlobPaths: int(l.GlobResults), GlobMax: int(l.GlobMax),
-		GrepMatches: int(l.GrepMatches), GrepMax: int(l.GrepMax), GrepChars: int(l.GrepLength),
+		GrepMatches: int(l.GrepMatches), GrepMax: int(l.GrepMax), GrepChars: int(l.GrepLength), Live: known,
+		Code: find.CodeOptions{
+			Results: int(l.SearchResults), Max: int(l.SearchMax), FileBytes: l.SearchFileBytes, Bytes: l.SearchWords,
+		},
 	})
 	if err != nil {
 		return nil, nil, err
@@ -302,7 +312,7 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 		Jobs: int(l.Jobs), MaxJobs: int(l.JobsMax), JobBytes: int(l.JobBytes),
 	}
 	programs := code.Options{Timeout: l.CodeTimeout, MaxTimeout: l.CodeTimeoutMax}
-	if lives {
+	if known != nil {
 		running.Background = true
 		running.JobOutput = func(_, job string) tongs.Stream { return bounds.Stream(job, "job", nil) }
 	}
@@ -323,6 +333,9 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 }
 
 func (s *system) close() {
+	if s.live != nil {
+		_ = s.live.Close()
+	}
 	if s.mcp != nil {
 		s.mcp.Close()
 	}
