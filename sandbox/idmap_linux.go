@@ -65,7 +65,12 @@ func (r *Runner) mapTrees(p *plan, k *keeper) (fds []int, err error) {
 	}
 	for _, t := range p.res.trees {
 		system := slices.ContainsFunc(everybody, func(dir string) bool { return inside(dir, t.path) })
-		if t.writable || !system {
+		switch l, _ := p.over.of(t.path); {
+		case l != nil && l.Copied:
+			p.trees = append(p.trees, layerTree(l))
+		case l != nil:
+			p.trees = append(p.trees, lowerTree(t), layerTree(l))
+		case t.writable || !system:
 			p.trees = append(p.trees, t)
 		}
 	}

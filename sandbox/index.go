@@ -107,7 +107,7 @@ func (w *nameWalk) visit(d *nameDir, path string, above []string) {
 		repositoryParts(path, w.found)
 	}
 	for _, name := range d.gits {
-		repositories(filepath.Join(path, name), 4, w.found)
+		repositories(filepath.Join(path, name), maxNested, readDir, w.found)
 	}
 	for _, f := range d.found {
 		w.found(filepath.Join(path, f.name), f.hide)

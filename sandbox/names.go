@@ -16,6 +16,9 @@ var skipped = []string{"node_modules", "site-packages", "__pycache__", ".venv"}
 // obeyed are the parts of a repository that git executes or obeys. The rest must stay writable for a commit.
 var obeyed = []string{"hooks", "config", "config.worktree", "commondir"}
 
+// maxNested is how deep the repositories of submodules are looked for.
+const maxNested = 4
+
 // scanned is what was found of names in the writable trees.
 type scanned struct {
 	protected, hidden []string
@@ -72,13 +75,15 @@ func (s *scanned) there() (paths []string) {
 }
 
 // appeared returns the protected names that are there now and were not at the start, and whether there was more than
-// could be looked at.
-func (s *scanned) appeared() (paths []string, cut bool) {
+// could be looked at. What is held back in a layer is not looked at here.
+func (s *scanned) appeared(held func(p string) bool) (paths []string, cut bool) {
 	if s.names == nil || s.names.protect.empty() {
 		return nil, false
 	}
-	_, cut = s.walk(func(p string, hide bool) {
-		if hide || s.had[p] {
+	direct := *s
+	direct.roots = slices.DeleteFunc(slices.Clone(s.roots), held)
+	_, cut = direct.walk(func(p string, hide bool) {
+		if hide || s.had[p] || held(p) {
 			return
 		}
 		if _, err := os.Lstat(p); err == nil {
@@ -134,13 +139,13 @@ func isRepository(entries []os.DirEntry) bool {
 }
 
 // repositories reports the parts of a repository that git obeys, and of those of its submodules.
-func repositories(dir string, depth int, found func(p string, hide bool)) {
+func repositories(dir string, depth int, list func(dir string) []os.DirEntry, found func(p string, hide bool)) {
 	repositoryParts(dir, found)
 	var modules func(dir string, depth int)
 	modules = func(dir string, depth int) {
-		entries, _ := os.ReadDir(dir)
+		entries := list(dir)
 		if isRepository(entries) {
-			repositories(dir, depth, found)
+			repositories(dir, depth, list, found)
 			return
 		}
 		for _, e := range entries {

@@ -41,6 +41,8 @@ type plan struct {
 	seen func(path string) (device, inode uint64)
 	// lacking are the properties that this run does not have.
 	lacking map[Property]bool
+	// over are the layers of the trees that are held back, nil where there are none.
+	over *Layers
 }
 
 func (p *plan) lacks(prop Property, why string) {
@@ -289,17 +291,48 @@ func etcFiles(uid, gid int, home string) map[string]string {
 // bindTrees plans the policy's trees, outer ones first.
 func (p *plan) bindTrees() {
 	for _, t := range p.res.trees {
-		m := launch.Mount{Kind: launch.MountBind, Source: t.path, Target: t.path, Attr: readOnlyMount}
-		if t.writable {
-			m.Attr = writableMount
+		l, n := p.over.of(t.path)
+		if l == nil {
+			p.bind(t, t.path)
+			continue
 		}
-		if i := slices.Index(p.trees, t); i >= 0 && p.mapped {
-			m.Kind, m.Tree, m.Source = launch.MountTree, i, ""
-		} else {
-			m.Device, m.Inode = p.seen(t.path)
+		layer := layerTree(l)
+		if l.Copied {
+			p.bind(layer, t.path)
+			continue
 		}
-		p.add(m)
+		at := "/.layers" + strconv.Itoa(n)
+		p.bind(lowerTree(t), at+"/lower")
+		p.bind(layer, at+"/layer")
+		p.add(launch.Mount{Kind: launch.MountOverlay, Source: at, Target: t.path, Attr: writableMount})
 	}
+	if p.over != nil {
+		p.layers = append(p.layers, p.over.describe())
+	}
+}
+
+// lowerTree is a tree below an overlay: nothing writes to it. layerTree is the layer's, or the copy.
+func lowerTree(t tree) tree { return tree{path: t.path} }
+
+func layerTree(l *Layer) tree {
+	if l.Copied {
+		return tree{path: l.Upper, writable: true}
+	}
+	return tree{path: filepath.Dir(l.Upper), writable: true}
+}
+
+// bind plans one mount of a tree of the host.
+func (p *plan) bind(t tree, target string) {
+	m := launch.Mount{Kind: launch.MountBind, Source: t.path, Target: target, Attr: readOnlyMount}
+	if t.writable {
+		m.Attr = writableMount
+	}
+	if i := slices.Index(p.trees, t); i >= 0 && p.mapped {
+		m.Kind, m.Tree, m.Source = launch.MountTree, i, ""
+	} else {
+		m.Device, m.Inode = p.seen(t.path)
+	}
+	p.add(m)
 }
 
 // inside plans what holds inside the trees: pinned parents of protected paths, these paths, and hidden ones.

@@ -35,6 +35,8 @@ type Policy struct {
 	Env     []string
 	Network Network
 	Limits  Limits
+	// Overlay, where it is set, holds back what the program writes.
+	Overlay *Overlay
 	// Require lists what must be enforced: where it cannot be, nothing runs. Empty requires nothing, and then even tier
 	// B is accepted. Default requires everything.
 	Require []Property

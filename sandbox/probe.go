@@ -79,6 +79,9 @@ func (r *Runner) tierFor(ctx context.Context, pol *Policy) (string, error) {
 		if pol.Network.Mode == NetworkProxy && t.Tier != TierA {
 			lacks = append(lacks, "network rules by host")
 		}
+		if pol.Overlay != nil && t.Tier != TierA {
+			lacks = append(lacks, "holding back what is written")
+		}
 		if len(lacks) == 0 {
 			return t.Tier, nil
 		}

@@ -48,17 +48,27 @@ type running struct {
 
 // start starts a command in a tier that was tried.
 func (r *Runner) start(ctx context.Context, tier string, cmd *Cmd) (*Process, error) {
-	p, err := r.startOnce(ctx, tier, cmd, false)
+	p, err := r.startRun(ctx, tier, cmd, startOptions{})
 	if errors.Is(err, errStale) {
 		// The init in reserve is older than a mount; one that is started now is not.
-		p, err = r.startOnce(ctx, tier, cmd, true)
+		p, err = r.startRun(ctx, tier, cmd, startOptions{fresh: true})
+	}
+	if errors.Is(err, errOverlayRefused) {
+		p, err = r.startRun(ctx, tier, cmd, startOptions{copies: true})
 	}
 	return p, err
 }
 
-var errStale = errors.New("the tree changed while the sandbox was set up")
+var (
+	errStale          = errors.New("the tree changed while the sandbox was set up")
+	errOverlayRefused = errors.New("no overlay can be made here")
+)
 
-func (r *Runner) startOnce(ctx context.Context, tier string, cmd *Cmd, fresh bool) (*Process, error) {
+// startOptions are those of one attempt: not to use an init in reserve, to copy trees rather than overlay them, and to
+// run nothing.
+type startOptions struct{ fresh, copies, probe bool }
+
+func (r *Runner) startRun(ctx context.Context, tier string, cmd *Cmd, opt startOptions) (*Process, error) {
 	res, err := resolvePolicy(&cmd.Policy, &r.index)
 	if err != nil {
 		return nil, err
@@ -68,8 +78,20 @@ func (r *Runner) startOnce(ctx context.Context, tier string, cmd *Cmd, fresh boo
 	if err != nil {
 		return nil, err
 	}
-	run := &running{keeper: k, plan: newPlan(tier, cmd, res), begun: time.Now(), ctx: ctx, fresh: fresh}
-	return r.begin(run, cmd)
+	over, err := r.makeLayers(ctx, cmd.Policy.Overlay, res, opt.copies)
+	if err != nil {
+		return nil, err
+	}
+	run := &running{keeper: k, plan: newPlan(tier, cmd, res), begun: time.Now(), ctx: ctx, fresh: opt.fresh}
+	run.plan.over, run.plan.spec.After, run.plan.spec.Probe = over, over.after(), opt.probe
+	p, err := r.begin(run, cmd)
+	if err != nil {
+		if errors.Is(err, errOverlayRefused) {
+			r.over.refuse(over.keys(), err.Error())
+		}
+		_ = over.Close()
+	}
+	return p, err
 }
 
 // begin starts init for a plan, and what accompanies it.
@@ -195,6 +217,8 @@ func (run *running) listen(std *streams) {
 			run.failed = tongs.Errorf(tongs.CodeSandboxUnavailable, "the sandbox could not be set up: %s", payload)
 		case launch.MsgStale:
 			run.failed = tongs.Errorf(tongs.CodeSandboxUnavailable, "the sandbox could not be set up: %w: %s", errStale, payload)
+		case launch.MsgOverlay:
+			run.failed = tongs.Errorf(tongs.CodeSandboxUnavailable, "%w: %s", errOverlayRefused, payload)
 		case launch.MsgExec:
 			run.failed = tongs.Errorf(tongs.CodeExecutionError, "the program could not be started: %s", payload)
 		case launch.MsgStarted:
@@ -299,6 +323,7 @@ func (run *running) conclude(std *streams) (*Result, error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	if run.failed != nil {
+		_ = run.plan.over.Close()
 		return nil, run.failed
 	}
 	res := run.result(figures, std)
@@ -316,7 +341,7 @@ func (run *running) conclude(std *streams) (*Result, error) {
 func (run *running) result(figures *launch.Reply, std *streams) *Result {
 	p := run.plan
 	res := &Result{ExitCode: 128 + int(syscall.SIGKILL), Signal: syscall.SIGKILL.String(), Duration: time.Since(run.begun)}
-	planted, cut := p.res.planted()
+	planted, cut := p.planted()
 	if cut {
 		p.lacks(PropertyProtect, "planted names: the writable trees have more than "+strconv.Itoa(maxScan)+" entries, and the rest was not looked at")
 	}
@@ -352,6 +377,9 @@ func (run *running) result(figures *launch.Reply, std *streams) *Result {
 	rep.LimitsHit = unique(rep.LimitsHit)
 	rep.Full = p.tier == TierA && len(p.lacking) == 0
 	rep.Usage = res.Usage
+	if p.over != nil {
+		rep.Overlays, res.Overlay = p.over.List, p.over
+	}
 	res.Report = rep
 	return res
 }

@@ -68,6 +68,8 @@ func inside(dir, p string) bool {
 type tree struct {
 	path     string
 	writable bool
+	// over says that what is written to it is held back in a layer.
+	over bool
 }
 
 // resolved is a policy whose paths are those that they lead to.
@@ -100,6 +102,9 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 		}
 	}
 	r.sortTrees()
+	if err := r.overlaid(pol.Overlay); err != nil {
+		return nil, err
+	}
 	dir := pol.Dir
 	if dir == "" {
 		dir = "/"
@@ -180,24 +185,24 @@ func (r *resolved) addTree(p string, writable bool) error {
 		return tongs.Errorf(tongs.CodeConfigError, "%q cannot be shown in a sandbox, which has its own; name what is needed of it", p)
 	}
 	r.links = append(r.links, links...)
-	r.trees = append(r.trees, tree{real, writable})
+	r.trees = append(r.trees, tree{path: real, writable: writable})
 	return nil
 }
 
 // sortTrees puts outer trees first. Of equal ones the last that was added counts.
 func (r *resolved) sortTrees() {
-	last := map[string]bool{}
+	last := map[string]tree{}
 	for _, t := range r.trees {
-		last[t.path] = t.writable
+		last[t.path] = t
 	}
 	sorted := make([]tree, 0, len(last))
-	for p, w := range last {
-		sorted = append(sorted, tree{p, w})
+	for _, t := range last {
+		sorted = append(sorted, t)
 	}
 	slices.SortFunc(sorted, func(a, b tree) int { return strings.Compare(a.path, b.path) })
 	r.trees = r.trees[:0]
 	for _, t := range sorted {
-		if outer := r.treeOf(t.path); outer == nil || outer.writable != t.writable {
+		if outer := r.treeOf(t.path); outer == nil || outer.writable != t.writable || outer.over != t.over {
 			r.trees = append(r.trees, t)
 		}
 	}
@@ -262,17 +267,17 @@ func (r *resolved) sortProtected(p string) {
 // too large to be sure.
 func (r *resolved) planted() (paths []string, cut bool) {
 	for _, p := range r.absent {
-		if _, err := os.Lstat(p); err == nil {
+		if _, err := os.Lstat(p); err == nil && !r.held(p) {
 			paths = append(paths, p)
 		}
 	}
 	for _, l := range r.changing {
 		if to, err := os.Readlink(l.at); err != nil || to != l.to {
-			if _, err := os.Lstat(l.at); err == nil {
+			if _, err := os.Lstat(l.at); err == nil && !r.held(l.at) {
 				paths = append(paths, l.at)
 			}
 		}
 	}
-	more, cut := r.scan.appeared()
+	more, cut := r.scan.appeared(r.held)
 	return unique(append(paths, more...)), cut
 }

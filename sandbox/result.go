@@ -19,6 +19,8 @@ type Result struct {
 	Duration time.Duration
 	Usage    Usage
 	Report   Report
+	// Overlay holds what the program wrote, where Policy.Overlay was set. Whoever got the result closes it.
+	Overlay *Layers
 }
 
 // Usage is what a program used up.
@@ -47,6 +49,8 @@ type Report struct {
 	// Planted are protected paths that were absent before the run, or other ones, and should be looked at by a person
 	// before anything obeys them.
 	Planted []string `json:"planted,omitempty"`
+	// Overlays say where what the program wrote is, where it was held back.
+	Overlays []Layer `json:"overlays,omitempty"`
 	// Leftover counts processes that the program had left running when it ended; they were killed.
 	Leftover int   `json:"leftover,omitempty"`
 	Usage    Usage `json:"usage"`

@@ -41,6 +41,7 @@ type Runner struct {
 	index   nameIndex
 	probing sync.Mutex
 	probed  *Probe
+	over    overlays
 }
 
 // New returns a Runner. It is cheap: nothing is started or tried before the first run, which finds out what this

@@ -30,7 +30,7 @@ func seatbeltProfile(res *resolved, tmp string, mode NetworkMode, proxyPort stri
 	rule := func(verb, what, path string) {
 		b.WriteString("(" + verb + " " + what + " (subpath " + seatbeltString(path) + "))\n")
 	}
-	for _, t := range append(slices.Clone(res.trees), tree{tmp, true}) {
+	for _, t := range append(slices.Clone(res.trees), tree{path: tmp, writable: true}) {
 		rule("allow", "file-read*", t.path)
 		if t.writable {
 			rule("allow", "file-write*", t.path)

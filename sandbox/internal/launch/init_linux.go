@@ -70,8 +70,11 @@ func (p *initProcess) perform(trees []int) int {
 	}
 	if err != nil {
 		kind := MsgSetup
-		if errors.Is(err, errStale) {
+		switch {
+		case errors.Is(err, errStale):
 			kind = MsgStale
+		case errors.Is(err, errOverlay):
+			kind = MsgOverlay
 		}
 		p.send(kind, []byte(err.Error()))
 		return exitSetup
@@ -284,6 +287,9 @@ func (p *initProcess) execute(files []uintptr) (int, error) {
 	s := p.spec
 	prog, err := lookPath(s.Argv[0], s.Env)
 	if err != nil {
+		return 0, err
+	}
+	if err := waitPast(s.After); err != nil {
 		return 0, err
 	}
 	sys := &syscall.SysProcAttr{Setsid: true}

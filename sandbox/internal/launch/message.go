@@ -26,6 +26,7 @@ const (
 	MsgTerminal Kind = 'P' // the descriptor of the terminal's master
 	MsgSetup    Kind = 'E' // setting up failed; the text says where
 	MsgStale    Kind = 'M' // like MsgSetup, because a path is not what the host saw there: try again with Fresh
+	MsgOverlay  Kind = 'O' // like MsgSetup, because an overlay could not be mounted
 	MsgExec     Kind = 'X' // the program could not be executed; the text says why
 	MsgStarted  Kind = 'U' // a Started
 	MsgDone     Kind = 'D' // a Done; the last message

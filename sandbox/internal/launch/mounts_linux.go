@@ -12,6 +12,7 @@ import (
 // no links, so that nothing in a tree that others write to can lead it elsewhere.
 type builder struct {
 	root    int
+	at      string          // where the root is mounted while it is built
 	device  map[uint64]bool // of the file systems that we made: only there may mount points be created
 	blank   int             // a file that cannot be read, or -1
 	missing []string
@@ -37,7 +38,7 @@ func buildRoot(s *Spec, trees []int) (missing []string, err error) {
 	if err := unix.MoveMount(root, "", unix.AT_FDCWD, s.Root, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
 		return nil, step("mounting the root on "+s.Root, err)
 	}
-	b := &builder{root: root, device: map[uint64]bool{}, blank: -1}
+	b := &builder{root: root, at: s.Root, device: map[uint64]bool{}, blank: -1}
 	b.own(root)
 	for i := range s.Mounts {
 		m := &s.Mounts[i]
@@ -159,6 +160,8 @@ func (b *builder) mount(m *Mount, source int) error {
 		return b.attachNew("proc", m)
 	case MountDevpts:
 		return b.attachNew("devpts", m)
+	case MountOverlay:
+		return b.overlay(m)
 	case MountSelf:
 		return b.self(m)
 	case MountMask:

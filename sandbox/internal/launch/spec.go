@@ -1,7 +1,7 @@
 package launch
 
 // Version is that of the protocol between host, keeper and init. A launcher of another version is not used.
-const Version = 2
+const Version = 3
 
 // Spec is what init shall do, computed by the host. Zero values switch a part off.
 type Spec struct {
@@ -39,6 +39,9 @@ type Spec struct {
 
 	PTY        bool
 	Rows, Cols uint16
+
+	// After is a time of the clock that files are stamped by, in nanoseconds: the command starts later. 0 is any time.
+	After int64
 }
 
 // MountKind is what a Mount makes.
@@ -56,6 +59,7 @@ const (
 	MakeSymlink                      // not a mount: a link to Source
 	MakeFile                         // not a mount: a read-only file with the content Source
 	MakeDir                          // not a mount: an empty directory
+	MountOverlay                     // an overlay of what is mounted at Source: lower, and layer with upper and work in it
 )
 
 // Mount is one step of building the tree. Paths are absolute and free of links.
@@ -143,6 +147,7 @@ func (s *Spec) Encode() []byte {
 	e.bool(s.PTY)
 	e.uint(uint64(s.Rows))
 	e.uint(uint64(s.Cols))
+	e.int(s.After)
 	return e.b
 }
 
@@ -169,6 +174,7 @@ func DecodeSpec(b []byte) (*Spec, error) {
 	}
 	s.Loopback, s.Listen = d.bool(), uint16(d.uint())
 	s.PTY, s.Rows, s.Cols = d.bool(), uint16(d.uint()), uint16(d.uint())
+	s.After = d.int()
 	return s, d.done()
 }
 

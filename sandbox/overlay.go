@@ -1,0 +1,211 @@
+package sandbox
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// Overlay holds back what a program writes: it sees the writable trees as they are and what it changed in them, while
+// the trees themselves stay as they were. That takes tier A. What it changed is in [Result.Overlay] afterwards.
+//
+// The kernel's overlay file system does it, with the tree as the lower layer. Where that is refused, a small tree is
+// copied, and the program changes the copy; a large one is a refusal, SANDBOX_UNAVAILABLE.
+type Overlay struct {
+	// Roots are directories: the writable trees that are one of them or inside one are held back.
+	Roots []string
+	// Dir is the directory for the layers, made where it is missing. It must be on a local file system that can be the
+	// upper layer of an overlay (ext4, xfs, btrfs, tmpfs), and in no tree of the policy.
+	Dir string
+	// Through are directories inside the roots that the program writes to directly, such as caches. Absent ones are
+	// ignored.
+	Through []string
+	// CopyFiles and CopyBytes bound a tree that may be copied: 4,096 and 64 MiB. Negative values keep it from being.
+	CopyFiles, CopyBytes int64
+}
+
+// Layers are what programs of one run wrote. They stay on disk until they are closed; those of a process that died are
+// removed by the next one that uses the same directory.
+type Layers struct {
+	// Dir holds all of them.
+	Dir  string
+	List []Layer
+
+	once sync.Once
+	lock *os.File
+	err  error
+}
+
+// Layer is what was written to one tree.
+type Layer struct {
+	// Root is the tree, a directory of the host.
+	Root string `json:"root"`
+	// Upper is the directory that holds what was written: the upper layer of an overlay, with its marks in extended
+	// attributes user.overlay.*, or where Copied is set a copy of the tree that was written to.
+	Upper  string `json:"upper"`
+	Copied bool   `json:"copied,omitempty"`
+	// Through are the directories in it, as paths below Root, that were shown as they are.
+	Through []string `json:"through,omitempty"`
+	// Began is the time, in nanoseconds since 1970 of the clock that files are stamped by, such that whatever of the
+	// tree has an older stamp of change, or that one, is what the program saw. A copy was complete at Ready: what the
+	// program changed in it has a later stamp.
+	Began int64 `json:"began"`
+	Ready int64 `json:"ready,omitempty"`
+	// Clock is by how much that clock was ahead of the time since the machine was started: when it is less now, the
+	// clock was set back, and stamps tell nothing.
+	Clock int64 `json:"clock"`
+}
+
+// Close removes the layers. It can be called more than once.
+func (l *Layers) Close() error {
+	if l == nil {
+		return nil
+	}
+	l.once.Do(func() {
+		l.err = removeLayers(l.Dir)
+		if l.lock != nil {
+			_ = l.lock.Close()
+		}
+	})
+	return l.err
+}
+
+// OverlayStatus is whether what programs write can be held back.
+type OverlayStatus struct {
+	// OK says that it works by an overlay; otherwise small trees are copied.
+	OK bool `json:"ok"`
+	// Reason and Fix are set where it does not: why, and what to do about it.
+	Reason string `json:"reason,omitempty"`
+	Fix    string `json:"fix,omitempty"`
+}
+
+// overlays is what a Runner remembers of them.
+type overlays struct {
+	mu sync.Mutex
+	// refused says of which pairs of file systems no overlay can be made, and why.
+	refused map[string]string
+	swept   map[string]bool
+}
+
+func (o *overlays) refusal(key string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.refused[key]
+}
+
+func (o *overlays) refuse(keys []string, why string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.refused == nil {
+		o.refused = map[string]string{}
+	}
+	for _, k := range keys {
+		o.refused[k] = why
+	}
+}
+
+// once reports whether a directory was not asked for before.
+func (o *overlays) once(dir string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.swept == nil {
+		o.swept = map[string]bool{}
+	}
+	first := !o.swept[dir]
+	o.swept[dir] = true
+	return first
+}
+
+const (
+	defaultCopyFiles = 4096
+	defaultCopyBytes = 64 << 20
+)
+
+// overlaid marks the trees that are held back, and makes trees of what is let through.
+func (r *resolved) overlaid(o *Overlay) error {
+	if o == nil {
+		return nil
+	}
+	if !filepath.IsAbs(o.Dir) {
+		return tongs.Errorf(tongs.CodeConfigError, "the directory for overlays %q is not an absolute path", o.Dir)
+	}
+	for _, p := range o.Roots {
+		real, _, err := resolve(p)
+		if err != nil {
+			return tongs.Errorf(tongs.CodeInvalidPath, "the overlay names %q: %w", p, err)
+		}
+		if t := r.treeOf(real); t != nil && t.writable && t.path != real {
+			r.trees = append(r.trees, tree{path: real, writable: true})
+		}
+		for i, t := range r.trees {
+			r.trees[i].over = t.over || t.writable && inside(real, t.path)
+		}
+	}
+	for _, t := range r.trees {
+		if info, err := os.Lstat(t.path); t.over && (err != nil || !info.IsDir()) {
+			return tongs.Errorf(tongs.CodeInvalidPath, "%q is not a directory; what is written to a single file cannot be held back", t.path)
+		}
+		if inside(t.path, filepath.Clean(o.Dir)) {
+			return tongs.Errorf(tongs.CodeConfigError, "the directory for overlays %q is inside %q, which the program sees; choose another", o.Dir, t.path)
+		}
+	}
+	for _, p := range o.Through {
+		real, _, err := resolve(p)
+		if err != nil {
+			continue
+		}
+		if info, err := os.Lstat(real); err != nil || !info.IsDir() {
+			continue
+		}
+		if t := r.treeOf(real); t != nil && t.over && t.path != real {
+			r.trees = append(r.trees, tree{path: real, writable: true})
+		}
+	}
+	r.sortTrees()
+	return nil
+}
+
+// held reports whether what is written to a path is held back.
+func (r *resolved) held(p string) bool {
+	t := r.treeOf(p)
+	return t != nil && t.over
+}
+
+// through returns the trees right inside one that is held back that are shown as they are, as paths below it.
+func (r *resolved) through(root string) (rels []string) {
+	for _, t := range r.trees {
+		if t.path == root || !inside(root, t.path) {
+			continue
+		}
+		if rel, err := filepath.Rel(root, t.path); err == nil && r.treeOf(filepath.Dir(t.path)).path == root {
+			rels = append(rels, rel)
+		}
+	}
+	slices.Sort(rels)
+	return rels
+}
+
+// removeLayers removes a directory with everything in it, also below directories that may not be entered.
+func removeLayers(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, _ error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// ProbeOverlay says whether what programs write to a directory can be held back with layers in dir, by trying.
+func (r *Runner) ProbeOverlay(ctx context.Context, root, dir string) OverlayStatus {
+	return r.probeOverlay(ctx, root, dir)
+}

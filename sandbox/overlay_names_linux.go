@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// merged is a tree as a program left it: what is in its layer, over what is in the tree.
+type merged struct {
+	*Layer
+	left int // entries that may still be looked at
+}
+
+// whiteout reports whether an entry of an upper layer says that there is none.
+func whiteout(path string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0
+}
+
+// opaque reports whether a directory of an upper layer hides the one below it.
+func opaque(path string) bool {
+	var b [2]byte
+	n, err := unix.Lgetxattr(path, "user.overlay.opaque", b[:])
+	return err == nil && n == 1 && b[0] == 'y'
+}
+
+func (m *merged) upper(path string) string {
+	rel, err := filepath.Rel(m.Root, path)
+	if err != nil {
+		return m.Upper
+	}
+	return filepath.Join(m.Upper, rel)
+}
+
+// at returns where what is at a path of the tree really is, "" where there is nothing.
+func (m *merged) at(path string) string {
+	up := m.upper(path)
+	if _, err := os.Lstat(up); err == nil {
+		if whiteout(up) {
+			return ""
+		}
+		return up
+	}
+	if m.Copied {
+		return ""
+	}
+	for dir := path; dir != m.Root && inside(m.Root, dir); dir = filepath.Dir(dir) {
+		if u := m.upper(dir); whiteout(u) || opaque(u) {
+			return ""
+		}
+		if info, err := os.Lstat(m.upper(dir)); err == nil && !info.IsDir() {
+			return ""
+		}
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// list returns what is in a directory of the tree.
+func (m *merged) list(dir string) []os.DirEntry {
+	entries := readDir(m.upper(dir))
+	if m.Copied || opaque(m.upper(dir)) {
+		return entries
+	}
+	had := map[string]bool{}
+	for _, e := range entries {
+		had[e.Name()] = true
+	}
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return whiteout(filepath.Join(m.upper(dir), e.Name())) })
+	if m.at(dir) == "" {
+		return entries
+	}
+	for _, e := range readDir(dir) {
+		if !had[e.Name()] {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// planted returns the protected paths that are there after the run and were not, or are other ones, in the trees and in
+// the layers.
+func (p *plan) planted() (paths []string, cut bool) {
+	paths, cut = p.res.planted()
+	if p.over == nil {
+		return paths, cut
+	}
+	for i := range p.over.List {
+		m := &merged{Layer: &p.over.List[i], left: maxScan}
+		for _, path := range p.res.absent {
+			if t := p.res.treeOf(path); t != nil && t.path == m.Root && m.at(path) != "" {
+				paths = append(paths, path)
+			}
+		}
+		for _, l := range p.res.changing {
+			if t := p.res.treeOf(l.at); t == nil || t.path != m.Root || m.at(l.at) == "" {
+				continue
+			}
+			if to, err := os.Readlink(m.at(l.at)); err != nil || to != l.to {
+				paths = append(paths, l.at)
+			}
+		}
+		if s := &p.res.scan; s.names != nil && !s.names.protect.empty() && slices.Contains(s.roots, m.Root) {
+			m.names(s, m.Root, nil, func(path string, hide bool) {
+				if !hide && !s.had[path] && m.at(path) != "" {
+					paths = append(paths, path)
+				}
+			})
+		}
+		cut = cut || m.left <= 0
+	}
+	return unique(paths), cut
+}
+
+// names calls found for every name below dir that is in the layer and matches, and for what is obeyed of a directory
+// that has become a repository.
+func (m *merged) names(s *scanned, dir string, above []string, found func(path string, hide bool)) {
+	git := s.names.protect.match(nil, ".git")
+	if git && isRepository(m.list(dir)) {
+		repositoryParts(dir, found)
+	}
+	for _, e := range readDir(m.upper(dir)) {
+		if m.left--; m.left <= 0 {
+			return
+		}
+		path, name := filepath.Join(dir, e.Name()), strings.ToLower(e.Name())
+		switch {
+		case whiteout(m.upper(path)):
+		case git && e.IsDir() && name == ".git":
+			repositories(path, maxNested, m.list, found)
+		case s.names.hide.match(above, name):
+			found(path, true)
+		case s.names.protect.match(above, name):
+			found(path, false)
+		case e.IsDir() && !slices.Contains(skipped, e.Name()):
+			m.names(s, path, append(slices.Clip(above), name), found)
+		}
+	}
+}
