@@ -113,26 +113,30 @@ func formOf(q approval.Question, lasting bool, unread error) *mcp.ElicitParams {
 	if lasting && slices.Contains(q.Scopes, approval.Session) {
 		choices = append(choices, chooseSession)
 	}
-	return &mcp.ElicitParams{Mode: "form", Message: messageOf(q, len(choices) > 1, unread), RequestedSchema: map[string]any{
-		"type": "object",
-		"properties": map[string]any{
-			fieldDecision: map[string]any{"type": "string", "title": "Decision", "enum": append(choices, chooseDeny)},
-			fieldReason: map[string]any{
-				"type": "string", "title": "Reason", "description": "Optional. The agent is told it.", "maxLength": maxReason,
-			},
-			fieldArgs: map[string]any{
-				"type": "string", "title": "Edited arguments",
-				"description": "Optional. A JSON object to approve once instead of the arguments shown; empty approves those.",
-			},
+	session := len(choices) > 1
+	fields := map[string]any{
+		fieldDecision: map[string]any{"type": "string", "title": "Decision", "enum": append(choices, chooseDeny)},
+		fieldReason: map[string]any{
+			"type": "string", "title": "Reason", "description": "Optional. The agent is told it.", "maxLength": maxReason,
 		},
-		"required": []string{fieldDecision},
-	}}
+	}
+	if q.ChangeCount == 0 { // a call that already ran on a copy cannot be made with other arguments
+		fields[fieldArgs] = map[string]any{
+			"type": "string", "title": "Edited arguments",
+			"description": "Optional. A JSON object to approve once instead of the arguments shown; empty approves those.",
+		}
+	}
+	return &mcp.ElicitParams{
+		Mode: "form", Message: messageOf(q, session, unread),
+		RequestedSchema: map[string]any{"type": "object", "properties": fields, "required": []string{fieldDecision}},
+	}
 }
 
 // The bounds of what a form shows.
 const (
 	maxPreview  = 6000
 	maxFormArgs = 3000
+	maxChanges  = 50
 )
 
 // messageOf tells the person what is asked. What others wrote is quoted line by line, so that it cannot pass for ours.
@@ -156,6 +160,15 @@ func messageOf(q approval.Question, session bool, unread error) string {
 			text += " (" + e.Why + ")"
 		}
 		fmt.Fprintf(&b, "  - %s\n", line(text))
+	}
+	if q.ChangeCount > 0 {
+		fmt.Fprintf(&b, "It ran on a copy already. Approving makes its %d changes hold:\n", q.ChangeCount)
+		for _, c := range q.Changes[:min(len(q.Changes), maxChanges)] {
+			fmt.Fprintf(&b, "  - %v %s\n", c.Kind, line(c.Path.String()))
+		}
+		if left := q.ChangeCount - min(len(q.Changes), maxChanges); left > 0 {
+			fmt.Fprintf(&b, "  (%d more: tongs approvals show)\n", left)
+		}
 	}
 	if session {
 		fmt.Fprintf(&b, "Approving for this session allows: %s\n", line(strings.Join(q.Remember, "; ")))

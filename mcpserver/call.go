@@ -35,6 +35,8 @@ type flight struct {
 
 	mu       sync.Mutex
 	progress *progress
+	// question is the one that the call waits for.
+	question string
 }
 
 type flightKey struct{}
@@ -184,11 +186,15 @@ func (f *flight) park(a *asking) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{inputKey: a.form}, RequestState: state}, nil
 }
 
-// follow makes p receive the updates of the call; nil makes nobody.
+// follow makes p receive the updates of the call; nil makes nobody. A request that came back without an answer is told
+// what the call still waits for.
 func (f *flight) follow(p *progress) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.progress = p
+	if f.question != "" {
+		p.wait(f.question)
+	}
 }
 
 // update is the sink of the call.
@@ -204,9 +210,8 @@ func (f *flight) update(u tongs.Update) {
 func (f *flight) wait(question string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.progress != nil {
-		f.progress.wait(question)
-	}
+	f.question = question
+	f.progress.wait(question)
 }
 
 // elicits reports whether a client can show a form.

@@ -84,14 +84,22 @@ func annotations(spec *tongs.Spec) *mcp.ToolAnnotations {
 	}
 }
 
-// structured reports whether the value of a tool says more than its text: the facts that a read-only tool found. Others
-// would only say twice what the model reads anyway.
+// structured reports whether the value of a tool says more than its text: records that a read-only tool found, of which
+// the text shows a line each. Others would only say twice what the model reads anyway.
 func structured(spec *tongs.Spec) bool {
-	return spec.Output != nil && spec.Output.Type == "object" && spec.Hints.ReadOnly && !repeatsText(spec.Output)
+	if spec.Output == nil || spec.Output.Type != "object" || !spec.Hints.ReadOnly || repeatsText(spec.Output) {
+		return false
+	}
+	for _, p := range spec.Output.Properties {
+		if p.Items != nil && p.Items.Type == "object" {
+			return true
+		}
+	}
+	return false
 }
 
 // texts are the properties that hold what the text of a result shows.
-var texts = []string{"content", "text", "output", "stdout", "stderr", "diff", "body"}
+var texts = []string{"content", "text", "output", "stdout", "stderr", "diff", "body", "snippet"}
 
 func repeatsText(s *jsonschema.Schema) bool {
 	if s == nil {
@@ -113,6 +121,10 @@ func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
 	}
 	c := *s
 	c.Schema, c.AdditionalProperties, c.Examples, c.Title = "", nil, nil, ""
+	c.MinLength, c.MaxLength = nil, nil
+	if word := string(c.Default); word == "false" || word == "0" || word == `""` { // as whoever leaves it out expects
+		c.Default = nil
+	}
 	if !described {
 		c.Description, c.Minimum, c.Maximum, c.MinItems, c.MaxItems, c.Default = "", nil, nil, nil, nil, nil
 	}

@@ -64,6 +64,28 @@ func TestMCPIsNotWidenedByItsClient(t *testing.T) {
 	}
 }
 
+// The definitions of every built-in tool together cost a model little.
+func TestMCPDefinitionsAreSmall(t *testing.T) {
+	d := newDesk(t)
+	c, _ := d.mcpClient()
+	listed, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, tool := range listed.Tools {
+		data, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += len(data)
+	}
+	t.Logf("%d tools, %d bytes", len(listed.Tools), total)
+	if total > 14<<10 {
+		t.Errorf("the definitions of %d tools have %d bytes, more than 14 KiB: shorten descriptions", len(listed.Tools), total)
+	}
+}
+
 // In a state directory that the environment names, nobody is remembered to have approved anything for always.
 func TestSessionGrantsHideAlways(t *testing.T) {
 	book := policy.NewMemoryBook()
