@@ -172,7 +172,7 @@ func globRows(known, strict *warm, opt options) error {
 		rg := &program{argv: []string{opt.rg, "--files", "--no-require-git", "--no-messages", "-g", pattern}}
 		fd := rg
 		if opt.fd != "" {
-			fd = &program{argv: []string{opt.fd, "--type", "f", "--no-require-git", "--glob", pattern[len("**/"):]}}
+			fd = &program{argv: []string{opt.fd, "--type", "f", "--glob", pattern[len("**/"):]}}
 		}
 		files := 0
 		took, err := turns(opt.rounds,
