@@ -10,3 +10,5 @@ import (
 func clone(_, _ *os.File) error { return errors.ErrUnsupported }
 
 func syncAll(dir *os.File) error { return dir.Sync() }
+
+func keepAttributes(_, _ *os.File) {}

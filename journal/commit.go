@@ -212,6 +212,9 @@ func (t *Txn) build(ctx context.Context, pl *planner) (moved, created []Change, 
 			return nil, nil, fmt.Errorf("%s: %w", i.path, err)
 		}
 		b.changes[first].Before = i.old
+		if i.swap != nil && i.swap.Mode().IsRegular() && i.node.state.Type == File {
+			t.inherit(at, name, i)
+		}
 		if err := pl.unseal(at, name, i); err != nil {
 			return nil, nil, err
 		}
@@ -224,6 +227,27 @@ func (t *Txn) build(ctx context.Context, pl *planner) (moved, created []Change, 
 		}
 	}
 	return moved, b.changes, t.syncStages(b.files)
+}
+
+// inherit gives a new file the extended attributes of the one that it replaces, as far as that can be done; its mode is
+// its own.
+func (t *Txn) inherit(at *os.Root, name string, i *in) {
+	other := newDisk(t.disk.tops)
+	defer other.close()
+	dir, was, err := other.parent(i.path)
+	if err != nil {
+		return
+	}
+	from, err := openFile(dir, was, i.swap)
+	if err != nil {
+		return
+	}
+	defer from.Close()
+	if to, err := at.OpenFile(name, os.O_RDONLY, 0); err == nil {
+		keepAttributes(from, to)
+		_ = to.Close()
+		_ = at.Chmod(name, i.node.state.Mode) // which a list of access rights may have changed
+	}
 }
 
 // movedState is the state of an object that is moved, without its hash: nothing of it is lost.

@@ -28,3 +28,5 @@ func renameAt(a *os.Root, name string, b *os.Root, newName string, exchange bool
 }
 
 func noExchange(err error) bool { return errors.Is(err, errors.ErrUnsupported) }
+
+func linkAt(_ *os.Root, _ string, _ *os.Root, _ string) error { return errors.ErrUnsupported }

@@ -67,3 +67,18 @@ func renameAt(a *os.Root, name string, b *os.Root, newName string, exchange bool
 func noExchange(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP)
 }
+
+// linkAt gives a file a second name.
+func linkAt(a *os.Root, name string, b *os.Root, newName string) error {
+	from, err := a.Open(".")
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := b.Open(".")
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	return unix.Linkat(int(from.Fd()), name, int(to.Fd()), newName, 0)
+}

@@ -294,6 +294,34 @@ func TestManyFiles(t *testing.T) {
 	t.Logf("%d files: heap and stacks took %d MiB from the system", files, mem.Sys>>20)
 }
 
+// A file that was made elsewhere comes without being copied, and is still there where the transaction is dropped.
+func TestTake(t *testing.T) {
+	s := newSite(t, map[string]string{"a": "one"})
+	made := filepath.Join(filepath.Dir(s.dir), "made")
+	must(t, os.WriteFile(made, []byte("two"), 0o600))
+	x := s.begin()
+	must(t, x.Take(in_("a"), State{Mode: 0o640}, made))
+	if err := x.Take(in_("b"), State{}, s.dir); err == nil {
+		t.Error("took a directory")
+	}
+	x.Close()
+	s.has("a", "one")
+	s.clean()
+	x = s.begin()
+	must(t, x.Take(in_("a"), State{Mode: 0o640}, made))
+	e := s.commit(x)
+	s.has("a", "two")
+	if fi, err := os.Lstat(filepath.Join(s.dir, "a")); err != nil || fi.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", fi, err)
+	}
+	if got, err := os.ReadFile(made); err != nil || string(got) != "two" {
+		t.Errorf("made: %q, %v", got, err)
+	}
+	must(t, os.Remove(made))
+	s.undo(*e)
+	s.has("a", "one")
+}
+
 func TestSelect(t *testing.T) {
 	s := newSite(t, map[string]string{"a": "0"})
 	e1 := s.write("a", "1")

@@ -128,3 +128,16 @@ func TestOtherFileSystem(t *testing.T) {
 	}
 	s.clean()
 }
+
+// What belongs to the name rather than to the content stays when a change of the content is undone.
+func TestAttributesStay(t *testing.T) {
+	s := newSite(t, map[string]string{"a": "one"})
+	host := filepath.Join(s.dir, "a")
+	must(t, unix.Setxattr(host, "user.tongs", []byte("kept"), 0))
+	s.undo(*s.write("a", "two"))
+	s.has("a", "one")
+	value := make([]byte, 16)
+	if n, err := unix.Getxattr(host, "user.tongs", value); err != nil || string(value[:n]) != "kept" {
+		t.Errorf("attribute %q, %v", value[:max(n, 0)], err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -142,11 +143,58 @@ func (t *Txn) File(p tongs.Path, s State, r io.Reader) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("%s: %w", p, err)
 	}
-	s.Type, s.Size, s.Hash, s.Target, s.Lost = File, n, hex.EncodeToString(sum.Sum(nil)), "", ""
+	return t.put(p, s, n, sum, &slot)
+}
+
+// Take is File with the content of the regular file at host, an absolute path on this machine: it is linked to the stage
+// where it is on the same file system, so that nothing is copied, and copied otherwise. Nobody may change that file
+// until Commit; its mode and times become those of s.
+func (t *Txn) Take(p tongs.Path, s State, host string) error {
+	if err := t.mayCover(p); err != nil {
+		return err
+	}
+	dir, err := os.OpenRoot(filepath.Dir(host))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	fi, err := dir.Lstat(filepath.Base(host))
+	if err != nil {
+		return err
+	}
+	if !fi.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", host)
+	}
+	f, err := openFile(dir, filepath.Base(host), fi)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	slot, at, name, err := t.slot(p)
+	if err != nil {
+		return err
+	}
+	if err := t.j.point("stage link"); err != nil {
+		return err
+	}
+	if linkAt(dir, filepath.Base(host), at, name) != nil {
+		return t.File(p, s, f)
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", host, err)
+	}
+	return t.put(p, s, n, sum, &slot)
+}
+
+// put makes p a staged file.
+func (t *Txn) put(p tongs.Path, s State, size int64, sum hash.Hash, slot *tongs.Path) error {
+	s.Type, s.Size, s.Hash, s.Target, s.Lost = File, size, hex.EncodeToString(sum.Sum(nil)), "", ""
 	if s.Modified == 0 {
 		s.Modified = time.Now().UnixNano()
 	}
-	return t.tree.put(p, &node{kind: made, state: s, content: content{staged: &slot}})
+	return t.tree.put(p, &node{kind: made, state: s, content: content{staged: slot}})
 }
 
 // Restore gives p a file with a content that the journal keeps: that of s.Hash.
