@@ -105,7 +105,11 @@ func define(t *mcp.Tool) Definition {
 	if t.Annotations != nil {
 		d.Annotations, _ = canonical(t.Annotations)
 	}
-	return d.bounded()
+	d = d.bounded()
+	if d.Broken == "" { // found out once, not with each listing
+		d.Broken = d.unusable()
+	}
+	return d
 }
 
 func definePrompt(p *mcp.Prompt) Definition {
@@ -193,7 +197,19 @@ func qualified(server, tool string) string {
 // anything is the schema of a tool that nobody may see the definition of yet.
 func anything() *jsonschema.Schema { return &jsonschema.Schema{Type: "object"} }
 
-// schemas reads the schemas of a definition and makes sure that they can be used.
+// unusable says why the schemas of a definition cannot be used, empty where they can.
+func (d *Definition) unusable() string {
+	in, out, err := d.schemas()
+	if err == nil {
+		err = new(schema.Validator).Compile(&tongs.Spec{Name: "x", Input: in, Output: out})
+	}
+	if err != nil {
+		return cut(fmt.Sprintf("its schema cannot be used: %v", err), 500)
+	}
+	return ""
+}
+
+// schemas reads the schemas of a definition.
 func (d *Definition) schemas() (in, out *jsonschema.Schema, err error) {
 	if d.Broken != "" {
 		return nil, nil, fmt.Errorf("%s", d.Broken)
@@ -216,9 +232,6 @@ func (d *Definition) schemas() (in, out *jsonschema.Schema, err error) {
 		if err := json.Unmarshal(d.Output, out); err != nil {
 			return nil, nil, fmt.Errorf("its output schema cannot be read: %w", err)
 		}
-	}
-	if err := new(schema.Validator).Compile(&tongs.Spec{Name: "x", Input: in, Output: out}); err != nil {
-		return nil, nil, fmt.Errorf("its schema cannot be used: %w", err)
 	}
 	return in, out, nil
 }

@@ -33,6 +33,8 @@ type host struct {
 	learned []string
 	// asked are the hosts that calls asked for, by call.
 	asked recent[[]tongs.Effect]
+	// hashed is what the program was when it was last read.
+	hashed hashed
 	// planned are the programs that calls were planned with, by call.
 	planned recent[program]
 }
@@ -49,6 +51,8 @@ type launch struct {
 	effects  []tongs.Effect
 	dir      string
 	hosts    []string
+	// verify makes sure, right before it is started, that the program is the one that was decided on. Nil need not.
+	verify func() error
 }
 
 // session returns the running session, and starts the server where there is none. Only one caller starts it at a time.
@@ -157,7 +161,12 @@ func (h *host) attempt(ctx context.Context, l launch, protocol string, patience 
 	}
 	var err error
 	if h.cfg.Local() {
-		err = s.program(ctx, l)
+		if l.verify != nil {
+			err = l.verify()
+		}
+		if err == nil {
+			err = s.program(ctx, l)
+		}
 	} else {
 		s.web, err = newWeb(&h.cfg, h.set.opt.Guard, h.set.opt.Lookup)
 	}

@@ -134,8 +134,10 @@ func (t *tool) effect(view *tongs.View, call *tongs.Call) (tongs.Effect, error) 
 		target, err := cfg.target()
 		return target.Effect(), err
 	}
-	p := program{files: workspaceFiles(view.Files, cfg.argv())}
-	version, err := p.version()
+	p := program{}
+	var states string
+	p.files, states = workspaceFiles(view.Files, cfg.argv())
+	version, err := t.host.programVersion(&p, states)
 	if err != nil {
 		return tongs.Effect{}, err
 	}
@@ -158,8 +160,35 @@ type program struct {
 // maxProgram is how large a file of the workspace may be that a server is started from.
 const maxProgram = 64 << 20
 
-// workspaceFiles are the files in the roots that a command names, on this machine.
-func workspaceFiles(files tongs.FileView, argv []string) (list []string) {
+// programVersion is the version of a program. While its files are in the states that they were last read in, they are
+// not read again; empty states are not known.
+func (h *host) programVersion(p *program, states string) (tongs.Version, error) {
+	h.mu.Lock()
+	known := h.hashed
+	h.mu.Unlock()
+	if states != "" && known.states == states {
+		return known.version, nil
+	}
+	version, err := p.version()
+	if err != nil {
+		return "", err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hashed = hashed{states, version}
+	return version, nil
+}
+
+// hashed is a version of the program, and the states of the files that it was made of.
+type hashed struct {
+	states  string
+	version tongs.Version
+}
+
+// workspaceFiles are the files in the roots that a command names, on this machine, and the states they are in, empty
+// where one of those cannot be told.
+func workspaceFiles(files tongs.FileView, argv []string) (list []string, states string) {
+	sure := true
 	for _, word := range argv {
 		if word == "" || strings.HasPrefix(word, "-") || strings.Contains(word, "://") {
 			continue
@@ -169,10 +198,16 @@ func workspaceFiles(files tongs.FileView, argv []string) (list []string) {
 			continue
 		}
 		if info, err := files.Stat(p); err == nil && info.Type == tongs.FileRegular {
+			state, err := files.Version(p)
+			sure = sure && err == nil && state != ""
+			states += fmt.Sprintf("%q %q\n", files.Host(p), state)
 			list = append(list, files.Host(p))
 		}
 	}
-	return list
+	if !sure {
+		states = ""
+	}
+	return list, states
 }
 
 // version binds what runs to the content of those files.
@@ -271,13 +306,16 @@ func (t *tool) launch(env *tongs.Env, call *tongs.Call) (launch, error) {
 	}
 	l.effects = p.effects
 	l.hosts = h.hosts()
-	version, err := p.version()
-	if err != nil {
-		return l, err
-	}
-	if planned := p.effects[0]; len(p.files) > 0 && !planned.MustAsk && planned.Version != version {
-		planned.Version = version
-		return l, &tongs.Need{Effects: []tongs.Effect{planned}, Reason: "the program of the MCP server " + h.cfg.Name + " changed since it was planned"}
+	l.verify = func() error {
+		version, err := p.version()
+		if err != nil {
+			return err
+		}
+		if planned := p.effects[0]; len(p.files) > 0 && !planned.MustAsk && planned.Version != version {
+			planned.Version = version
+			return &tongs.Need{Effects: []tongs.Effect{planned}, Reason: "the program of the MCP server " + h.cfg.Name + " changed since it was planned"}
+		}
+		return nil
 	}
 	return l, nil
 }
