@@ -40,6 +40,7 @@ func (s *stand) report(o outcome) error {
 	}
 	seen, err := readTap(s.tapLog())
 	checks = append(checks, check{"the connection is in order", errors.Join(err, seen.order())},
+		check{"the client is told while a call waits for a person", seen.told(s.client.forms)},
 		check{"output comes while the command runs", seen.streamed()})
 	transport := "stdio"
 	if s.opt.http {

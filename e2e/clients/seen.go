@@ -112,6 +112,27 @@ func (s seen) streamed() error {
 	return errors.New("the command has no result")
 }
 
+// told checks that the client heard of both questions while their calls waited, and never that such a call runs. A
+// client that shows forms knows.
+func (s seen) told(forms bool) error {
+	questions, edits := map[string]bool{}, map[string]bool{}
+	for i := range s {
+		m := &s[i]
+		switch {
+		case m.Method == "tools/call":
+			edits[m.token()] = bytes.Contains(m.Params, []byte(`"name":"edit"`))
+		case m.Method == "notifications/progress" && bytes.Contains(m.Params, []byte("waiting for approval")):
+			questions[questionID.FindString(string(m.Params))] = true
+		case m.Method == "notifications/progress" && edits[m.token()] && !forms:
+			return fmt.Errorf("it heard %s of a call that waits", m.Params)
+		}
+	}
+	if len(questions) != 2 && !forms {
+		return fmt.Errorf("it heard of %d questions, want 2", len(questions))
+	}
+	return nil
+}
+
 func values(m map[string]string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, v := range m {

@@ -73,6 +73,25 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+func TestTold(t *testing.T) {
+	call := func(token int) string {
+		return fmt.Sprintf(`client {"id":2,"method":"tools/call","params":{"name":"edit","_meta":{"progressToken":%d}}}`, token)
+	}
+	progress := func(token int, text string) string {
+		return fmt.Sprintf(`server {"method":"notifications/progress","params":{"progressToken":%d,"message":"%s"}}`, token, text)
+	}
+	first, second := progress(1, "waiting for approval: question q_a (0s)"), progress(2, "waiting for approval: question q_b (0s)")
+	if err := tapOf(t, call(1), first, call(2), second).told(false); err != nil {
+		t.Error(err)
+	}
+	if err := tapOf(t, call(1), first, call(2)).told(false); err == nil {
+		t.Error("one of two questions is enough")
+	}
+	if err := tapOf(t, call(1), first, call(2), second, progress(2, "running (5s)")).told(false); err == nil {
+		t.Error("a call that waits may run")
+	}
+}
+
 func TestFacts(t *testing.T) {
 	s := tapOf(t,
 		`client {"id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"a"}}}`,
