@@ -437,7 +437,7 @@ type stagesFile struct {
 	Stages []tongs.Path      `json:"stages"`
 }
 
-func (t *Txn) writeStages() error {
+func (t *Txn) writeStages(durable bool) error {
 	f := stagesFile{Roots: map[string]string{}}
 	for name, dir := range t.head.Roots {
 		f.Roots[name] = quote(dir)
@@ -449,7 +449,7 @@ func (t *Txn) writeStages() error {
 	if err != nil {
 		return err
 	}
-	return t.j.writeFile(t.file(stagesSuffix), data, false)
+	return t.j.writeFile(t.file(stagesSuffix), data, durable)
 }
 
 const (
@@ -477,6 +477,9 @@ func (t *Txn) record() error {
 	}
 	data, err := json.Marshal(steps)
 	if err != nil {
+		return err
+	}
+	if err := t.writeStages(true); err != nil {
 		return err
 	}
 	if err := t.j.writeFile(t.file(stepsSuffix), data, true); err != nil {

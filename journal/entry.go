@@ -188,6 +188,8 @@ func encodeLines(w io.Writer, e *Entry, changes []Change) error {
 	return nil
 }
 
+var errDamaged = errors.New("it is damaged")
+
 // entryReader reads an entry line by line.
 type entryReader struct {
 	file *os.File
@@ -214,7 +216,7 @@ func openEntry(name string) (*entryReader, error) {
 	}
 	if err := r.dec.Decode(&r.head); err != nil {
 		r.close()
-		return nil, fmt.Errorf("journal entry %s is damaged: %w", filepath.Base(name), err)
+		return nil, fmt.Errorf("journal entry %s: %w: %w", filepath.Base(name), errDamaged, err)
 	}
 	return r, nil
 }
@@ -235,7 +237,7 @@ func (r *entryReader) changes(yield func(Change, error) bool) {
 			return
 		}
 		if err != nil {
-			yield(c, fmt.Errorf("journal entry %s is damaged: %w", r.head.ID, err))
+			yield(c, fmt.Errorf("journal entry %s: %w: %w", r.head.ID, errDamaged, err))
 			return
 		}
 		if !yield(c, nil) {
@@ -289,14 +291,12 @@ func (j *Journal) entries(f Filter) iter.Seq2[Entry, error] {
 				continue
 			}
 			r, err := openEntry(j.file("done", name))
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // collected meanwhile
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged) {
+				continue // collected meanwhile, or cut by a power failure
 			}
 			if err != nil {
-				if !yield(Entry{}, err) {
-					return
-				}
-				continue
+				yield(Entry{}, fmt.Errorf("journal: %w", err))
+				return
 			}
 			head := r.head
 			r.close()

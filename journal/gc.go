@@ -25,9 +25,7 @@ type Report struct {
 // every content that no entry needs. It waits until nobody makes an entry.
 func (j *Journal) GC(ctx context.Context) (Report, error) {
 	var rep Report
-	if err := j.Recover(); err != nil {
-		return rep, err
-	}
+	_ = j.Recover() // what cannot be taken back stays, and what it needs with it
 	release, err := j.lock(ctx, (*flock.Flock).TryLock)
 	if err != nil {
 		return rep, err
@@ -38,7 +36,7 @@ func (j *Journal) GC(ctx context.Context) (Report, error) {
 		return rep, err
 	}
 	c := &collection{j: j, uses: map[string]int{}, rep: &rep}
-	if err := c.count(ctx, names); err != nil {
+	if names, err = c.count(ctx, names); err != nil {
 		return rep, err
 	}
 	if err := c.sweep(); err != nil { // what nobody needed before
@@ -81,19 +79,40 @@ func (c *collection) hashes(name string, f func(hash string)) error {
 	return nil
 }
 
-func (c *collection) count(ctx context.Context, names []string) error {
+// count finds out what the entries need, and returns those that can be read; the others are removed. What is open and
+// could not be taken back needs its contents, too.
+func (c *collection) count(ctx context.Context, names []string) (whole []string, err error) {
+	use := func(hash string) { c.uses[hash]++ }
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		if err := c.hashes(name, func(hash string) { c.uses[hash]++ }); err != nil {
-			return err
+		err := c.hashes(name, use)
+		if errors.Is(err, errDamaged) {
+			c.rep.Entries++
+			err = os.Remove(c.j.file("done", name))
+		} else if err == nil {
+			whole = append(whole, name)
+		}
+		if err != nil {
+			return nil, err
 		}
 		if fi, err := os.Lstat(c.j.file("done", name)); err == nil {
 			c.rep.Left += fi.Size()
 		}
 	}
-	return nil
+	open, err := os.ReadDir(c.j.file("open"))
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	for _, e := range open {
+		if _, changes, err := readEntry(c.j.file("open", e.Name())); err == nil {
+			for _, change := range changes {
+				use(change.Before.Hash)
+			}
+		}
+	}
+	return whole, nil
 }
 
 // sweep removes the contents that no entry needs, and counts the others.
@@ -166,7 +185,7 @@ func (c *collection) tidy() error {
 		if e.Name() == c.j.owner {
 			continue
 		}
-		if err := c.j.recoverOwner(e.Name(), nil); err != nil {
+		if err := c.j.recoverOwner(e.Name(), nil, nil); err != nil {
 			return err
 		}
 	}

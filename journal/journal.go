@@ -12,6 +12,7 @@
 //	done/ID            an entry, one JSON object a line: its head, then its changes
 //	open/ID.OWNER      the same, of a change that is being made; .stages and .steps say how to take it back
 //	owners/OWNER       locked by a process as long as it lives
+//	broken/            what a power failure left that cannot be read
 //	lock               shared by whoever makes an entry, alone for whoever collects garbage
 //
 // What was begun by a process that died is taken back, or finished where it was done, by the next one that opens the
@@ -89,10 +90,7 @@ func openWith(opt Options, point func(string) error) (*Journal, error) {
 	if ok, err := j.alive.TryLock(); err != nil || !ok {
 		return nil, fmt.Errorf("journal: cannot lock %s: %w", j.alive.Path(), errors.Join(err, fs.ErrExist))
 	}
-	if err := j.Recover(); err != nil {
-		_ = j.Close()
-		return nil, err
-	}
+	_ = j.Recover() // what it cannot do is for those who change something there
 	return j, nil
 }
 

@@ -151,6 +151,52 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// What a power failure may leave is not in the way of anything.
+func TestRubbish(t *testing.T) {
+	s := newSite(t, map[string]string{"a": "one"})
+	e := s.write("a", "two")
+	dead := "deadowner"
+	for name, text := range map[string]string{
+		"open/e_1." + dead: "", "open/e_2." + dead + ".stages": "", "open/e_3." + dead + ".steps": "{", "open/e_4." + dead: "{\"id\":",
+		"open/nonsense": "x", "done/e_zz": "", "done/e_zzz": "{\"id\":\"e_zzz\",\"changes\":2}\n{}", "done/nonsense": "x", "tmp/x": "x",
+	} {
+		must(t, os.WriteFile(s.j.file(filepath.FromSlash(name)), []byte(text), 0o600))
+	}
+	again, err := Open(Options{Dir: s.j.Dir(), NoSync: true})
+	must(t, err)
+	defer again.Close()
+	if _, err := again.Select(Selector{Call: e.ID}); err != nil {
+		t.Error(err)
+	}
+	s.write("a", "three")
+	rep, err := again.GC(t.Context())
+	must(t, err)
+	if rep.Entries != 2 {
+		t.Errorf("collected: %+v", rep)
+	}
+	list, err := again.List(Filter{})
+	must(t, err)
+	s.undo(list...)
+	s.has("a", "one")
+}
+
+// What cannot be taken back stops changes there, and nowhere else.
+func TestWhatCannotBeTakenBack(t *testing.T) {
+	s, other := newSite(t, map[string]string{"a": "one"}), newSite(t, map[string]string{"a": "one"})
+	name := s.j.file("open", "e_1.deadowner")
+	must(t, os.WriteFile(name+stagesSuffix, []byte(`{"roots":{"":"`+s.dir+`"},"stages":[]}`), 0o600))
+	must(t, os.WriteFile(name, []byte("{}"), 0o600)) // prepared, without steps
+	again, err := Open(Options{Dir: s.j.Dir(), NoSync: true})
+	must(t, err)
+	defer again.Close()
+	if _, err := again.Begin(t.Context(), s.head()); err == nil {
+		t.Error("began there")
+	}
+	x, err := again.Begin(t.Context(), other.head())
+	must(t, err)
+	x.Close()
+}
+
 // A directory on the way that became a link is never followed.
 func TestLinksAreNotFollowed(t *testing.T) {
 	s := newSite(t, map[string]string{"d/f": "inside"})

@@ -17,7 +17,7 @@ var _ workspace.Journal = (*Journal)(nil)
 // Keep implements workspace.Journal: it keeps what a change would take away and writes an entry for it, which counts once
 // the change was made.
 func (j *Journal) Keep(ctx context.Context, c *workspace.Changing) (done func(made bool), err error) {
-	if err := j.Recover(); err != nil {
+	if err := j.recoverFor(c.Roots); err != nil {
 		return nil, err
 	}
 	release, err := j.share(ctx)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,12 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
-// Recover takes back, or finishes, what processes that died left. It is called by Open and before each entry.
-func (j *Journal) Recover() error {
+// Recover takes back, or finishes, what processes that died left. It is done by Open and before each entry. The error is
+// about what could not be; the rest was.
+func (j *Journal) Recover() error { return j.recoverFor(nil) }
+
+// recoverFor is Recover; its error is only about what concerns the roots, nil meaning any.
+func (j *Journal) recoverFor(roots map[string]string) error {
 	list, err := os.ReadDir(j.file("open"))
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -33,14 +38,14 @@ func (j *Journal) Recover() error {
 		}
 	}
 	for owner, ids := range owners {
-		if err := j.recoverOwner(owner, ids); err != nil {
+		if err := j.recoverOwner(owner, ids, roots); err != nil {
 			return fmt.Errorf("journal: what a process left half done could not be taken back: %w", err)
 		}
 	}
 	return nil
 }
 
-func (j *Journal) recoverOwner(owner string, ids []string) error {
+func (j *Journal) recoverOwner(owner string, ids []string, roots map[string]string) error {
 	dead := flock.New(j.file("owners", owner), flock.SetPermissions(0o600))
 	if ok, err := dead.TryLock(); err != nil || !ok {
 		_ = dead.Close()
@@ -52,20 +57,49 @@ func (j *Journal) recoverOwner(owner string, ids []string) error {
 	}()
 	var errs error
 	for i := len(ids) - 1; i >= 0; i-- { // the newest first
-		errs = errors.Join(errs, j.recoverOne(ids[i], owner))
+		concerned, err := j.recoverOne(ids[i], owner)
+		if err != nil && (roots == nil || meet(roots, concerned)) {
+			errs = errors.Join(errs, err)
+		}
 	}
 	return errs
 }
 
-func (j *Journal) recoverOne(id, owner string) error {
+// meet reports whether two sets of roots have a directory in common, or one in another.
+func meet(a, b map[string]string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y || strings.HasPrefix(x, y+string(filepath.Separator)) || strings.HasPrefix(y, x+string(filepath.Separator)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// aside puts away what cannot be read, as a power failure may leave it: it tells nothing and must not be in the way.
+func (j *Journal) aside(name string) error {
+	dir := j.file("broken")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.Rename(name, filepath.Join(dir, filepath.Base(name)))
+}
+
+// recoverOne takes back or finishes one change, and returns the roots that it concerns.
+func (j *Journal) recoverOne(id, owner string) (map[string]string, error) {
 	name := j.file("open", id+"."+owner)
 	stages, err := readStages(name + stagesSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		return j.settle(name, id)
+		return j.settle(name)
 	}
-	if err != nil {
-		return err
+	if err != nil { // it was written before anything was staged, and again before anything was changed
+		return nil, j.aside(name + stagesSuffix)
 	}
+	return stages.Roots, j.rollBack(name, id, stages)
+}
+
+func (j *Journal) rollBack(name, id string, stages stagesFile) error {
 	d := newDisk(stages.Roots)
 	defer d.close()
 	if _, err := os.Lstat(name); err == nil { // prepared and not committed
@@ -95,30 +129,35 @@ func (j *Journal) recoverOne(id, owner string) error {
 
 // settle finishes the entry of a change that a workspace made, or was about to make: what is still as it was before goes
 // out of it.
-func (j *Journal) settle(name, id string) error {
-	r, err := openEntry(name)
+func (j *Journal) settle(name string) (map[string]string, error) {
+	head, changes, err := readEntry(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		_ = os.Remove(name + stepsSuffix)
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, j.aside(name)
 	}
-	head := r.head
-	var changes []Change
+	kept, err := happened(head.Roots, changes)
+	if err != nil {
+		return head.Roots, err
+	}
+	return head.Roots, j.conclude(name, head, changes, kept)
+}
+
+func readEntry(name string) (head Entry, changes []Change, err error) {
+	r, err := openEntry(name)
+	if err != nil {
+		return head, nil, err
+	}
+	defer r.close()
 	for c, err := range r.changes {
 		if err != nil {
-			r.close()
-			return err
+			return head, nil, err
 		}
 		changes = append(changes, c)
 	}
-	r.close()
-	kept, err := happened(head.Roots, changes)
-	if err != nil {
-		return err
-	}
-	return j.conclude(name, head, changes, kept)
+	return r.head, changes, nil
 }
 
 // conclude makes an entry of an open one, with the changes that were really made.

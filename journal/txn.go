@@ -97,7 +97,7 @@ func (j *Journal) Begin(ctx context.Context, head Entry) (*Txn, error) {
 			return nil, fmt.Errorf("journal: root %q is %q, want an absolute, clean path", name, dir)
 		}
 	}
-	if err := j.Recover(); err != nil {
+	if err := j.recoverFor(head.Roots); err != nil {
 		return nil, err
 	}
 	release, err := j.share(ctx)
@@ -363,7 +363,7 @@ func (t *Txn) stageFor(dir tongs.Path) (*stage, error) {
 func (t *Txn) makeStage(base tongs.Path, dev string) (*stage, error) {
 	st := &stage{path: base.Join(StagePrefix + t.head.ID), dev: dev}
 	t.stages = append(t.stages, st)
-	err := t.writeStages() // first the word about it, so that it is found after a crash
+	err := t.writeStages(false) // first the word about it, so that it is found after a crash
 	if err == nil {
 		err = t.j.point("stage")
 	}
