@@ -72,6 +72,20 @@ bench-sandbox: launcher ## sandboxed runs beside bubblewrap and plain ones
 bench-search: ## searches beside ripgrep and fd
 	$(GO) run ./bench/search
 
+.PHONY: bench-mcp
+bench-mcp: build ## our MCP server beside npm's for files and a bare one
+	./bench/mcp/run
+
+.PHONY: conformance
+conformance: build ## the public MCP suite against server and client, and the inspector; writes docs/conformance.md
+	./e2e/conformance/run
+	./e2e/conformance/inspector
+	./e2e/conformance/run-client
+
+.PHONY: clients
+clients: build ## agent clients from npm use the MCP server, with a scripted model and no network
+	./e2e/clients/run
+
 FUZZTIME ?= 60s
 
 .PHONY: fuzz
@@ -86,6 +100,8 @@ soak: needs ## the long forms of the safety tests: composed commands, thousands 
 	TONGS_MILLION=1 $(GO) test -run ManyFiles -timeout 30m ./search/grep
 	TONGS_IGNORE_CASES=60000 $(GO) test -timeout 30m ./search/ignore
 	$(GO) test -run Differential -timeout 30m ./search/regex -patterns 50000
+	TONGS_MUTATIONS=10000 $(GO) test -run Mutations -timeout 60m ./search/live
+	TONGS_SOAK=1m $(GO) test -run Soak -timeout 30m ./mcpserver
 
 .PHONY: update
 update: ## rewrite the snapshots and golden files that the tests compare with
