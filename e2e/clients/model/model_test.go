@@ -18,6 +18,7 @@ import (
 
 // good are results that the script accepts, in order.
 var good = [...]string{
+	"notes.txt",
 	"1\talpha\n2\tbeta\n3\tgamma",
 	"Edited notes.txt: 1 replacement.",
 	"APPROVAL_REQUIRED: question q_abc",
@@ -30,7 +31,7 @@ var good = [...]string{
 
 // want are the calls that the script makes, in order.
 var want = [...]string{
-	"read_file", "edit", "edit", "edit", "shell", "read_file", "read_file", "read_file",
+	"list_directory", "read_file", "edit", "edit", "edit", "shell", "read_file", "read_file", "read_file",
 }
 
 // format is a wire format as a client speaks it.
@@ -189,7 +190,7 @@ func post(t *testing.T, s http.Handler, path string, body any) (int, string) {
 }
 
 func tools(f format) []string {
-	return []string{"edit", f.tool("write_file"), f.tool("edit"), f.tool("read_file"), f.tool("shell")}
+	return []string{"edit", f.tool("write_file"), f.tool("list_directory"), f.tool("edit"), f.tool("read_file"), f.tool("shell")}
 }
 
 func TestConversation(t *testing.T) {
@@ -239,7 +240,7 @@ func TestProblems(t *testing.T) {
 				s := &model.Server{Dir: t.TempDir(), Script: &model.Script{}}
 				results := append(append([]string{}, good[:i]...), bad)
 				code, body := post(t, s, f.path, f.request(tools(f), make([]string, len(results)), results))
-				if i == 2 && code == http.StatusOK { // no refusal is no problem, but this is no edit either
+				if i == 3 && code == http.StatusOK { // no refusal is no problem, but this is no edit either
 					t.Error("a failed edit is accepted")
 				}
 				if code != http.StatusBadRequest || s.Problems() == nil || s.Finished() {
@@ -253,7 +254,7 @@ func TestProblems(t *testing.T) {
 func TestEndlessRefusals(t *testing.T) {
 	f := formats()[0]
 	s := &model.Server{Dir: t.TempDir(), Script: &model.Script{}}
-	results := []string{good[0], good[2], good[2], good[2], good[2]}
+	results := []string{good[0], good[1], good[3], good[3], good[3], good[3]}
 	if code, body := post(t, s, f.path, f.request(tools(f), make([]string, len(results)), results)); code != http.StatusBadRequest {
 		t.Errorf("%d %s", code, body)
 	}
@@ -263,12 +264,12 @@ func TestEndlessRefusals(t *testing.T) {
 func TestWithoutTools(t *testing.T) {
 	f := formats()[2]
 	s := &model.Server{Dir: t.TempDir(), Script: &model.Script{}}
-	foreign := []string{"edit", "mcp__other__read_file", "mcp__tongs_other__read_file", "tongs_read_files"}
+	foreign := []string{"edit", "mcp__other__list_directory", "mcp__tongs_other__list_directory", "tongs_list_directorys"}
 	code, body := post(t, s, f.path, f.request(foreign, nil, nil))
 	if code != http.StatusOK || !strings.Contains(body, "text_delta") || s.Finished() {
 		t.Errorf("%d %s", code, body)
 	}
-	if code, body := post(t, s, f.path, f.request(foreign, []string{"call_read_0"}, []string{good[0]})); code != http.StatusBadRequest {
+	if code, body := post(t, s, f.path, f.request(foreign, []string{"call_list_0"}, []string{good[0]})); code != http.StatusBadRequest {
 		t.Errorf("%d %s", code, body)
 	}
 }
@@ -279,11 +280,11 @@ func TestSearch(t *testing.T) {
 	s := &model.Server{Dir: t.TempDir(), Script: &model.Script{}}
 	_, body := post(t, s, f.path, f.request([]string{"ToolSearch"}, nil, nil))
 	id, name := f.call(t, body)
-	if name != "ToolSearch" || !strings.Contains(body, "select:mcp__tongs__read_file") {
+	if name != "ToolSearch" || !strings.Contains(body, "select:mcp__tongs__list_directory") {
 		t.Fatalf("%s", body)
 	}
-	_, body = post(t, s, f.path, f.request([]string{"ToolSearch", "mcp__tongs__read_file"}, []string{id}, []string{""}))
-	if _, name := f.call(t, body); name != "mcp__tongs__read_file" {
+	_, body = post(t, s, f.path, f.request([]string{"ToolSearch", "mcp__tongs__list_directory"}, []string{id}, []string{""}))
+	if _, name := f.call(t, body); name != "mcp__tongs__list_directory" {
 		t.Errorf("%s", body)
 	}
 	if code, body := post(t, s, f.path, f.request([]string{"ToolSearch"}, []string{id}, []string{""})); code != http.StatusBadRequest {
@@ -307,7 +308,7 @@ func TestOtherRequests(t *testing.T) {
 		path := strings.Replace(f.path, ":stream", ":", 1)
 		path = strings.Replace(path, ":GenerateContent", ":generateContent", 1)
 		_, text := post(t, s, path, body)
-		if !json.Valid([]byte(text)) || !strings.Contains(text, "read_file") {
+		if !json.Valid([]byte(text)) || !strings.Contains(text, "list_directory") {
 			t.Errorf("%s without a stream: %s", f.name, text)
 		}
 	}
@@ -320,6 +321,7 @@ func ExampleScript() {
 		fmt.Println(row)
 	}
 	// Output:
+	// list_directory ok
 	// read_file ok
 	// edit ok
 	// edit refused APPROVAL_REQUIRED

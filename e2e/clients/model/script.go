@@ -53,6 +53,7 @@ func (s *Script) steps() []step {
 		}
 	}
 	return []step{
+		{name: "list", tool: "list_directory", args: `{"path":"."}`, wants: []string{File}}, // has a structured value
 		{name: "read", tool: "read_file", args: `{"path":"notes.txt"}`, wants: []string{"alpha", "beta", "gamma"}},
 		{name: "edit", tool: "edit", args: `{"path":"notes.txt","oldString":"beta","newString":"` + Early + `"}`, wants: []string{"Edited", File}},
 		{name: lateEdit, tool: "edit", args: `{"path":"notes.txt","oldString":"gamma","newString":"` + Late + `"}`, wants: []string{"Edited", File}},
