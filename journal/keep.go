@@ -36,7 +36,7 @@ func (j *Journal) Keep(ctx context.Context, c *workspace.Changing) (done func(ma
 	head.ID, head.Time = j.newID()
 	changes, err := j.keepChange(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("what is there could not be kept for undo: %w", err)
+		return nil, err
 	}
 	var entry bytes.Buffer
 	if err := encode(&entry, &head, changes); err != nil {
@@ -44,7 +44,7 @@ func (j *Journal) Keep(ctx context.Context, c *workspace.Changing) (done func(ma
 	}
 	name := j.file("open", head.ID+"."+j.owner)
 	if err := j.writeFile(name, entry.Bytes(), false); err != nil {
-		return nil, fmt.Errorf("the change could not be written down for undo: %w", err)
+		return nil, err
 	}
 	return func(made bool) {
 		defer release()

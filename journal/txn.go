@@ -42,6 +42,7 @@ type Txn struct {
 	tree    *vtree
 	stages  []*stage
 	expects []expect
+	last    func() error
 	slots   int
 	release func()
 	// saw are states of the disk that were seen while the transaction was filled; conflicts are those that changed since.
@@ -120,6 +121,10 @@ func (t *Txn) Look(p tongs.Path) (State, error) {
 
 // Expect makes Commit refuse the transaction where p is not in the given state on disk.
 func (t *Txn) Expect(p tongs.Path, s State) { t.expects = append(t.expects, expect{p, s}) }
+
+// Verify makes Commit call f when everything that goes was looked at and kept, and before anything is changed. Whatever
+// changes from then on is noticed; what changed before is for f to find. Its error refuses the transaction.
+func (t *Txn) Verify(f func() error) { t.last = f }
 
 // File gives p a new file with the content of r and the mode, owner and modification time of s; a zero time is now.
 // What was at p goes, except where that is a directory: remove it first.

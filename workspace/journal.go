@@ -50,7 +50,8 @@ func (f *files) keep(ctx context.Context, c Changing) (done func(made bool), err
 	done, err = f.w.journal.Keep(ctx, &c)
 	if err != nil {
 		code, say := explain(err)
-		return nil, tongs.Errorf(code, "%q was not changed: %s%w", c.Path.String(), say, causeOf{err})
+		return nil, tongs.Errorf(code, "%q was not changed, since what is there could not be kept for undo: %s%w",
+			c.Path.String(), say, causeOf{plain(err)})
 	}
 	return done, nil
 }
