@@ -90,7 +90,7 @@ func run(ctx context.Context, opt options, inside bool, wanted []string) error {
 	return failed
 }
 
-// install puts the client into the npm directory, unless that version is there. Scripts of packages do not run.
+// install puts the client into the npm directory, unless that version is there.
 func install(ctx context.Context, dir string, c client) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -112,7 +112,7 @@ func install(ctx context.Context, dir string, c client) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	args := append([]string{"install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir}, missing...)
+	args := append([]string{"install", "--no-audit", "--no-fund", "--prefix", dir}, missing...)
 	cmd := exec.CommandContext(ctx, "npm", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stderr, os.Stderr
 	return cmd.Run()
