@@ -59,6 +59,9 @@ type Layer struct {
 	// Clock is by how much that clock was ahead of the time since the machine was started: when it is less now, the
 	// clock was set back, and stamps tell nothing.
 	Clock int64 `json:"clock"`
+	// Device and Inode are what Root was.
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
 }
 
 // Close removes the layers. It can be called more than once.

@@ -98,11 +98,11 @@ func unescapeMount(s string) string {
 // stampClock returns the time by which files are stamped now, and by how much it is ahead of the time since the start of
 // the machine.
 func stampClock() (now, ahead int64) {
-	var c, real, boot unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &c)
+	var coarse, real, boot unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &coarse)
 	_ = unix.ClockGettime(unix.CLOCK_REALTIME, &real)
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
-	return c.Nano(), real.Nano() - boot.Nano()
+	return coarse.Nano(), real.Nano() - boot.Nano()
 }
 
 // layersDir makes a locked directory, and removes once those that nobody has locked.
@@ -176,6 +176,7 @@ func (l *Layer) make(ctx context.Context, dir string, o *Overlay) error {
 	if err := unix.Lstat(l.Root, &st); err != nil {
 		return unavailable("looking at "+l.Root, err)
 	}
+	l.Device, l.Inode = st.Dev, st.Ino
 	work := filepath.Join(dir, "work")
 	for _, d := range []string{dir, l.Upper, work} {
 		if l.Copied && d == work {

@@ -38,6 +38,10 @@ var floors = []struct {
 		[]string{"journal"},
 	},
 	{
+		"1a\" outcomes", "what a program wrote aside becomes a change that is recorded",
+		[]string{"outcome"},
+	},
+	{
 		"1a\" outcomes", "reads what a program did to a copy, and makes it hold through the journal",
 		[]string{"outcome"},
 	},

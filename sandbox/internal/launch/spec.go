@@ -49,17 +49,17 @@ type MountKind uint8
 
 // The kinds of mounts.
 const (
-	MountBind   MountKind = iota + 1 // Source, recursively, at Target
-	MountTree                        // the detached tree with the index Tree, sent by the host, at Target
-	MountTmpfs                       // a new tmpfs with the options Source
-	MountProc                        // a new procfs
-	MountDevpts                      // a new devpts
-	MountSelf                        // Target on itself: it cannot be renamed, and gets the attributes
-	MountMask                        // nothing readable over Target
-	MakeSymlink                      // not a mount: a link to Source
-	MakeFile                         // not a mount: a read-only file with the content Source
-	MakeDir                          // not a mount: an empty directory
-	MountOverlay                     // an overlay of what is mounted at Source: lower, and layer with upper and work in it
+	MountBind    MountKind = iota + 1 // Source, recursively, at Target
+	MountTree                         // the detached tree with the index Tree, sent by the host, at Target
+	MountTmpfs                        // a new tmpfs with the options Source
+	MountProc                         // a new procfs
+	MountDevpts                       // a new devpts
+	MountSelf                         // Target on itself: it cannot be renamed, and gets the attributes
+	MountMask                         // nothing readable over Target
+	MakeSymlink                       // not a mount: a link to Source
+	MakeFile                          // not a mount: a read-only file with the content Source
+	MakeDir                           // not a mount: an empty directory
+	MountOverlay                      // an overlay of what is mounted at Source: lower, and layer with upper and work in it
 )
 
 // Mount is one step of building the tree. Paths are absolute and free of links.

@@ -1,0 +1,79 @@
+package outcome
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// markPrefix starts the names of the attributes by which an overlay keeps its books. Those of the program that start so
+// get it twice.
+const markPrefix = "user.overlay."
+
+func owner(st *unix.Stat_t) string {
+	return strconv.FormatUint(uint64(st.Uid), 10) + ":" + strconv.FormatUint(uint64(st.Gid), 10)
+}
+
+// attributes returns the marks of an overlay that an entry of the upper layer has, and the names of other attributes.
+func attributes(path string, st *unix.Stat_t) (marks map[string]bool, others []string) {
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		return nil, nil // links have none of the user's
+	}
+	var buf [1024]byte
+	list := buf[:]
+	n, err := unix.Llistxattr(path, list)
+	if errors.Is(err, unix.ERANGE) {
+		list = make([]byte, 64<<10)
+		n, err = unix.Llistxattr(path, list)
+	}
+	if err != nil {
+		return nil, nil
+	}
+	marks = map[string]bool{}
+	for name := range bytes.SplitSeq(list[:n], []byte{0}) {
+		switch mark, ok := strings.CutPrefix(string(name), markPrefix); {
+		case len(name) == 0 || strings.HasPrefix(string(name), "security."):
+		case ok && !strings.HasPrefix(mark, "overlay."):
+			marks[mark] = true
+		default:
+			others = append(others, string(name))
+		}
+	}
+	return marks, others
+}
+
+// opaque reports whether a directory of an upper layer hides the one below it.
+func opaque(dir string) bool {
+	var b [4]byte
+	n, err := unix.Lgetxattr(dir, markPrefix+"opaque", b[:])
+	return err == nil && n == 1 && b[0] == 'y'
+}
+
+// An overlay notes by a file handle which directory of the tree one of the layer was made of: a header of 5 bytes
+// (version, magic, length, flags, type), the identity of the file system in 16, and the handle itself.
+const (
+	originHead  = 5 + 16
+	originMagic = 0xfb
+	originType  = 4
+)
+
+// exchanged reports whether a directory of the tree is not the one that a directory of the layer was made of. Where the
+// layer does not say, or the file system has no handles, it is taken for the same.
+func exchanged(upper, lower string) bool {
+	buf := make([]byte, 256)
+	n, err := unix.Lgetxattr(upper, markPrefix+"origin", buf)
+	if err != nil || n <= originHead || buf[1] != originMagic {
+		return false
+	}
+	handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, lower, 0)
+	if err != nil {
+		return false
+	}
+	return handle.Type() != int32(buf[originType]) || !bytes.Equal(trim(handle.Bytes()), trim(buf[originHead:n]))
+}
+
+// trim takes away the zeros that fill a handle up.
+func trim(b []byte) []byte { return bytes.TrimRight(b, "\x00") }

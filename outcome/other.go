@@ -1,0 +1,18 @@
+//go:build !linux
+
+package outcome
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tongs-ai/tongs/journal"
+)
+
+const noFollow = 0
+
+var errPlatform = errors.New("outcome runs exist on Linux only")
+
+func (s *Set) read(context.Context, int) error { return errPlatform }
+
+func (s *Set) conflicts(context.Context, []*Change) ([]journal.Conflict, error) { return nil, errPlatform }

@@ -1,0 +1,114 @@
+package outcome
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/text"
+	"github.com/tongs-ai/tongs/journal"
+)
+
+// Diff shows one change: a unified diff where it is text, a line otherwise. A path without a change is "".
+func (s *Set) Diff(p tongs.Path) string {
+	c := s.find(p)
+	if c == nil {
+		return ""
+	}
+	return s.diff(c)
+}
+
+func (s *Set) diff(c *Change) string {
+	if s.dropped {
+		return c.line() + "\n"
+	}
+	var b strings.Builder
+	before, after := s.sides(c)
+	switch {
+	case c.Refused != "":
+		fmt.Fprintf(&b, "%s: %s\n", c.Path, c.Refused)
+	case c.Entries > 0 || c.Kind == Deleted && c.Before.Type == journal.Dir, c.Kind == Mode:
+		b.WriteString(c.line() + "\n")
+	default:
+		b.WriteString(journal.Diff(c.Path, c.From, before, after))
+	}
+	if c.Note != "" {
+		fmt.Fprintf(&b, "(%s: %s)\n", c.Path, c.Note)
+	}
+	return b.String()
+}
+
+// line is a change in a line.
+func (c *Change) line() string {
+	what := ""
+	switch {
+	case c.Refused != "":
+		return fmt.Sprintf("not kept  %s: %s", c.Path, c.Refused)
+	case c.Kind == Renamed:
+		what = " (from " + c.From.String() + ")"
+	case c.Kind == Mode:
+		what = fmt.Sprintf(" (%s becomes %s)", c.Before.Mode, c.After.Mode)
+	case c.Entries > 0:
+		what = fmt.Sprintf(" (a directory with %d entries, %s)", c.Entries, text.Size(c.Bytes))
+	case c.After.Type == journal.Dir || c.Kind == Deleted && c.Before.Type == journal.Dir:
+		what = "/"
+	case c.After.Type == journal.Link:
+		what = " (a link to " + c.After.Target + ")"
+	case c.Kind == Modified && c.Before.Type == journal.File && c.After.Type == journal.File:
+		what = fmt.Sprintf(" (%s becomes %s)", text.Size(c.Before.Size), text.Size(c.After.Size))
+	case c.After.Type == journal.File:
+		what = " (" + text.Size(c.After.Size) + ")"
+	case c.Before.Type == journal.File:
+		what = " (" + text.Size(c.Before.Size) + ")"
+	}
+	return fmt.Sprintf("%-9s %s%s", c.Kind, c.Path, what)
+}
+
+// String says how many changes there are: "3 added, 1 deleted".
+func (n Counts) String() string {
+	var say []string
+	for _, k := range []struct {
+		n    int
+		what string
+	}{
+		{n.Added, "added"}, {n.Modified, "modified"}, {n.Deleted, "deleted"}, {n.Renamed, "renamed"}, {n.Mode, "with other permissions"},
+	} {
+		if k.n > 0 {
+			say = append(say, fmt.Sprintf("%d %s", k.n, k.what))
+		}
+	}
+	if len(say) == 0 {
+		return "nothing changed"
+	}
+	s := strings.Join(say, ", ")
+	if n.Refused > 0 {
+		s += fmt.Sprintf(" (%d cannot be kept)", n.Refused)
+	}
+	return s
+}
+
+// Preview shows the set in about so many bytes: how many changes there are, their diffs as far as there is room for
+// them, then the rest as a list, and how many are left out of that.
+func (s *Set) Preview(limit int) string {
+	var b strings.Builder
+	b.WriteString(s.Counts().String() + "\n")
+	i := 0
+	for ; i < len(s.changes); i++ {
+		d := s.diff(&s.changes[i])
+		if b.Len()+len(d) > limit*3/4 {
+			break
+		}
+		b.WriteString(d)
+	}
+	for ; i < len(s.changes); i++ {
+		line := s.changes[i].line() + "\n"
+		if b.Len()+len(line) > limit {
+			break
+		}
+		b.WriteString(line)
+	}
+	if left := len(s.changes) - i; left > 0 {
+		fmt.Fprintf(&b, "and %d more\n", left)
+	}
+	return b.String()
+}
