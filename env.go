@@ -223,6 +223,13 @@ type Showing interface {
 	ExtendShowing(ctx context.Context, reason string, preview func(context.Context) (string, error), effects ...Effect) error
 }
 
+// Zoned may be implemented by a Grant of a call whose caller was narrowed to a part of the roots: programs see no more
+// of them.
+type Zoned interface {
+	// Zones returns the parts of the roots that are left, and whether there is such a limit at all.
+	Zones() (zones []Zone, limited bool)
+}
+
 // Judging may be implemented by a Grant that decides what a program did to a copy.
 type Judging interface {
 	// Deferred reports whether the call was let run, on a copy, before anybody decided what it may change.

@@ -58,6 +58,9 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 			Reason:  "nobody decided that a program may run",
 		}
 	}
+	if err := c.placed(cmd); err != nil {
+		return nil, err
+	}
 	p := &process{commands: c, cmd: cmd, effects: effects, background: background, denied: map[string]bool{}}
 	if cmd.Scratch {
 		dir, err := c.callDir(c.grant.Call(), "files-")

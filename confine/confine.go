@@ -74,7 +74,7 @@ func (c *Confiner) Full(ctx context.Context) bool {
 }
 
 // policy is what the program of a call may do.
-func (c *Confiner) policy(cmd *tongs.Command, effects []tongs.Effect, scratch string) sandbox.Policy {
+func (c *commands) policy(cmd *tongs.Command, effects []tongs.Effect, scratch string) sandbox.Policy {
 	p := sandbox.Default(c.opt.Workspace.Dir(), sandbox.PresetOptions{Cache: c.opt.Cache})
 	c.roots(&p, cmd.ReadOnly)
 	c.names(&p, effects)
@@ -95,14 +95,47 @@ func (c *Confiner) policy(cmd *tongs.Command, effects []tongs.Effect, scratch st
 	return p
 }
 
-// roots gives the program the roots: writable ones as such, unless it may not write at all.
-func (c *Confiner) roots(p *sandbox.Policy, readOnly bool) {
+// placed refuses a program whose working directory is not in what the scope of the call leaves of the roots.
+func (c *commands) placed(cmd *tongs.Command) error {
+	z, ok := c.grant.(tongs.Zoned)
+	if !ok || cmd.Scratch {
+		return nil
+	}
+	zones, limited := z.Zones()
+	var names []string
+	for _, zone := range zones {
+		if zone.Path.Contains(cmd.Dir) {
+			return nil
+		}
+		names = append(names, zone.Path.String())
+	}
+	if !limited {
+		return nil
+	}
+	return tongs.Errorf(tongs.CodePermissionDenied,
+		"the working directory %s is outside what this caller may touch; name one in: %s", cmd.Dir, strings.Join(names, ", "))
+}
+
+// roots gives the program the roots, or what the scope of the call leaves of them: writable ones as such, unless it may
+// not write at all.
+func (c *commands) roots(p *sandbox.Policy, readOnly bool) {
+	zones, limited := []tongs.Zone(nil), false
+	if z, ok := c.grant.(tongs.Zoned); ok {
+		zones, limited = z.Zones()
+	}
 	for _, root := range c.opt.Workspace.Roots() {
 		p.Writable = slices.DeleteFunc(p.Writable, func(dir string) bool { return dir == root.Dir })
-		if root.Writable && !readOnly {
-			p.Writable = append(p.Writable, root.Dir)
-		} else {
-			p.ReadOnly = append(p.ReadOnly, root.Dir)
+		whole := tongs.Zone{Path: tongs.Path{Root: root.Name, Rel: "."}, Writable: true}
+		parts := []tongs.Zone{whole}
+		if limited {
+			parts = slices.DeleteFunc(slices.Clone(zones), func(z tongs.Zone) bool { return z.Path.Root != root.Name })
+		}
+		for _, part := range parts {
+			if dir := c.opt.Workspace.Host(part.Path); root.Writable && part.Writable && !readOnly {
+				p.Writable = append(p.Writable, dir)
+			} else {
+				p.ReadOnly = append(p.ReadOnly, dir)
+			}
 		}
 	}
 }

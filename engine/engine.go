@@ -282,6 +282,36 @@ func (c *caller) outside(effects []tongs.Effect) string {
 	return ""
 }
 
+// zones are the parts of the roots that every scope leaves, and whether any scope limits them.
+func (c *caller) zones() (left []tongs.Zone, limited bool) {
+	for _, scope := range c.scopes {
+		if scope.Zones == nil {
+			continue
+		}
+		if !limited {
+			left, limited = scope.Zones, true
+			continue
+		}
+		var both []tongs.Zone
+		for _, a := range left {
+			for _, b := range scope.Zones {
+				switch z := (tongs.Zone{Writable: a.Writable && b.Writable}); {
+				case a.Path.Contains(b.Path):
+					z.Path = b.Path
+					both = append(both, z)
+				case b.Path.Contains(a.Path):
+					z.Path = a.Path
+					both = append(both, z)
+				}
+			}
+		}
+		left = both
+	}
+	return slices.DeleteFunc(slices.Clone(left), func(z tongs.Zone) bool { // read-only, and writable by another word
+		return !z.Writable && slices.ContainsFunc(left, func(o tongs.Zone) bool { return o.Writable && o.Path.Contains(z.Path) })
+	}), limited
+}
+
 func agentName(name string) string {
 	if name == "" {
 		return "this caller"

@@ -66,6 +66,7 @@ type grant struct {
 var (
 	_ tongs.Grant          = (*grant)(nil)
 	_ tongs.Showing        = (*grant)(nil)
+	_ tongs.Zoned          = (*grant)(nil)
 	_ workspace.BelowRuler = (*grant)(nil)
 )
 
@@ -79,6 +80,9 @@ func (g *grant) Effects() []tongs.Effect {
 	}
 	return slices.Clip(g.effects)
 }
+
+// Zones implements tongs.Zoned.
+func (g *grant) Zones() ([]tongs.Zone, bool) { return g.walk.caller.zones() }
 
 // Ruled implements workspace.Ruler.
 func (g *grant) Ruled(kind tongs.EffectKind, p tongs.Path) bool {
