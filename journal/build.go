@@ -19,7 +19,8 @@ func (t *Txn) build(ctx context.Context, pl *planner) (moved, created []Change, 
 	for _, o := range pl.outs {
 		slots[o.path] = o
 	}
-	b := builder{t: t, ctx: ctx}
+	b := builder{t: t, ctx: ctx, from: newDisk(t.disk.tops)}
+	defer b.from.close()
 	for _, i := range pl.ins {
 		if i.node.kind == there {
 			o := slots[i.node.at]
@@ -105,6 +106,8 @@ type builder struct {
 	ctx     context.Context
 	changes []Change
 	files   int
+	// from reaches where contents come from.
+	from *disk
 }
 
 func (b *builder) make(at *os.Root, name string, p tongs.Path, n *node) error {
@@ -176,9 +179,7 @@ func (b *builder) dir(at *os.Root, name string, p tongs.Path, n *node) error {
 
 func (b *builder) file(at *os.Root, name string, n *node) error {
 	if s := n.content.staged; s != nil {
-		from := newDisk(b.t.disk.tops)
-		defer from.close()
-		dir, was, err := from.parent(*s)
+		dir, was, err := b.from.parent(*s)
 		if err != nil {
 			return err
 		}
@@ -210,9 +211,7 @@ func (b *builder) open(n *node) (io.ReadCloser, error) {
 	if n.content.disk == nil {
 		return b.t.j.Content(n.content.hash)
 	}
-	d := newDisk(b.t.disk.tops)
-	defer d.close()
-	at, name, err := d.parent(*n.content.disk)
+	at, name, err := b.from.parent(*n.content.disk)
 	if err != nil {
 		return nil, err
 	}

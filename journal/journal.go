@@ -26,7 +26,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,14 +83,38 @@ func openWith(opt Options, point func(string) error) (*Journal, error) {
 			return nil, fmt.Errorf("journal: %w", err)
 		}
 	}
-	j := &Journal{opt: opt, owner: strings.ToLower(rand.Text()), point: point}
+	j := &Journal{opt: opt, point: point}
 	j.blobs = newBlobs(j)
-	j.alive = flock.New(j.file("owners", j.owner), flock.SetPermissions(0o600))
-	if ok, err := j.alive.TryLock(); err != nil || !ok {
-		return nil, fmt.Errorf("journal: cannot lock %s: %w", j.alive.Path(), errors.Join(err, fs.ErrExist))
+	if err := j.live(); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
 	}
 	_ = j.Recover() // what it cannot do is for those who change something there
 	return j, nil
+}
+
+// live takes the lock that tells others that this process lives. Another one may take the file for that of a dead process
+// in the moment before it is locked, and remove it; then there is a new one.
+func (j *Journal) live() error {
+	for {
+		j.owner = strings.ToLower(rand.Text())
+		j.alive = flock.New(j.file("owners", j.owner), flock.SetPermissions(0o600))
+		ok, err := j.alive.TryLock()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			_ = j.alive.Close()
+			continue
+		}
+		locked, err := j.alive.Stat()
+		if err != nil {
+			return err
+		}
+		if named, err := os.Lstat(j.alive.Path()); err == nil && os.SameFile(locked, named) {
+			return nil
+		}
+		_ = j.alive.Unlock()
+	}
 }
 
 func setDefault[N int64 | time.Duration](v *N, def N) {

@@ -251,6 +251,27 @@ func TestProtectedNames(t *testing.T) {
 	b.has("proj/.envrc", "export A=1\n")
 }
 
+// A directory that comes or goes as a whole is one effect, however much is in it, and few words.
+func TestManyFilesAreFewEffects(t *testing.T) {
+	b := newBench(t)
+	for i := range 300 {
+		b.put(fmt.Sprintf("d/%d/f%d", i/30, i), fmt.Sprint(i))
+	}
+	before := b.snapshot()
+	b.ok("delete_file", args{"path": "d", "recursive": true})
+	for _, tool := range []string{"undo", "redo", "undo"} {
+		b.asked = nil
+		res := b.call(tool, args{})
+		if !res.OK() || len(res.Content) > 200 {
+			t.Errorf("%s: %v, %q", tool, res.Error, res.Content)
+		}
+		if len(b.asked) != 1 || len(b.asked[0].Effects) != 1 || len(b.asked[0].Message) > 300 {
+			t.Errorf("%s asked: %+v", tool, b.asked)
+		}
+	}
+	b.same("undone", b.snapshot(), before)
+}
+
 // Names that no path of a call can have come back with their directory.
 func TestOddNames(t *testing.T) {
 	b := newBench(t)
