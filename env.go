@@ -244,8 +244,10 @@ type Outcome struct {
 	Changes []Change
 	// Notes are what a person should know besides: what the program could not reach.
 	Notes []string
-	// Preview shows the changes, usually as unified diffs. It is called only when somebody is asked.
-	Preview func(ctx context.Context) (string, error)
+	// Identify fills in the versions of Changes, and Preview shows them, usually as unified diffs. They are called only
+	// when somebody is asked.
+	Identify func(ctx context.Context) error
+	Preview  func(ctx context.Context) (string, error)
 }
 
 // Change is a path that differs between a copy and what it was made of.
@@ -257,8 +259,8 @@ type Change struct {
 	// Before and After are sizes in bytes.
 	Before int64 `json:"before,omitempty"`
 	After  int64 `json:"after,omitempty"`
-	// From is where a renamed file was.
-	From string `json:"from,omitempty"`
+	// From is where a renamed file was. It is gone from there.
+	From *Path `json:"from,omitempty"`
 	// Version identifies the new content.
 	Version Version `json:"version,omitempty"`
 }
@@ -266,11 +268,12 @@ type Change struct {
 // ChangeKind is what became of a path.
 type ChangeKind string
 
-// The kinds of change. A renamed file is one that was added, and one that was deleted.
+// The kinds of change.
 const (
 	Added    ChangeKind = "added"
 	Modified ChangeKind = "modified"
 	Deleted  ChangeKind = "deleted"
+	Renamed  ChangeKind = "renamed"
 )
 
 // Settler may be implemented by Commands. Settle asks, on behalf of the call that it belongs to, about what an ended

@@ -56,22 +56,20 @@ func (w *walk) settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Chang
 	}
 	verdict, plan, question := w.verdict, w.plan, w.question
 	defer func() { w.verdict, w.plan, w.question = verdict, plan, question }()
-	effects, err := w.check(changed(o.Changes))
-	if err != nil {
-		return nil, err
-	}
-	shown := effects[:min(len(effects), maxShown)]
-	open, err := w.judgeChanges(ctx, o.Changes, effects)
+	asked, shown, err := w.judgeChanges(ctx, o.Changes)
 	switch {
 	case err != nil:
 		return nil, w.refuse(shown, err)
-	case len(open) == 0:
+	case !asked:
 		return o.Changes, w.intent(shown)
 	}
+	if err := o.Identify(ctx); err != nil {
+		return nil, err
+	}
 	w.plan, w.verdict.Rememberable = &tongs.Plan{Preview: o.Preview}, false
-	answer, err := w.answer(ctx, w.newOutcomeQuestion(o, effects, open))
+	answer, err := w.answer(ctx, w.newOutcomeQuestion(o))
 	if err != nil {
-		return nil, w.refuse(shown, err)
+		return nil, w.refuse(shown, dropped(err))
 	}
 	w.answered = strings.TrimSuffix(answer.Channel+":"+answer.By, ":")
 	if !answer.Approved {
@@ -80,77 +78,82 @@ func (w *walk) settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Chang
 	return kept(o.Changes, answer.Keep), w.intent(shown)
 }
 
-// changed are the effects of changes, each in the state that the copy is in.
-func changed(changes []tongs.Change) []tongs.Effect {
-	effects := make([]tongs.Effect, len(changes))
-	for i, c := range changes {
-		e := tongs.Effect{Kind: tongs.EffectWrite, Path: c.Path, Version: c.Version, Why: string(c.Kind) + " by the program"}
-		if c.Kind == tongs.Deleted {
-			e.Kind, e.NoGrant = tongs.EffectDelete, true
-		}
-		effects[i] = e
-	}
-	return effects
+// class is how a change is decided: by the rules of the named tool, and where they say nothing, freely or not.
+type class struct {
+	tool string
+	free bool
 }
 
-// fileTool is the tool whose rules decide a change.
-func fileTool(c tongs.Change) (name string, free bool) {
-	switch {
-	case c.Kind == tongs.Deleted:
-		return "delete_file", false
-	case c.Kind == tongs.Modified:
-		return "edit", false
-	default: // as with write_file, what is new is free; a link is not what that would make
-		return "write_file", c.Type == tongs.FileRegular || c.Type == tongs.FileDirectory
-	}
-}
+var classes = []class{{"delete_file", false}, {"edit", false}, {"write_file", false}, {"write_file", true}}
 
-// judgeChanges decides each change as if the tool for files had made it, and returns those that must be asked about. The
-// verdict of the walk becomes that of the strictest.
-func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change, effects []tongs.Effect) (open []tongs.Effect, err error) {
-	if reason := w.caller.outside(effects); reason != "" {
-		return nil, tongs.Errorf(tongs.CodeBlocked, "%s", reason)
-	}
-	type class struct {
-		name string
-		free bool
-	}
+// changed are the effects of changes, each in the state that the copy is in, by how they are decided. As with write_file,
+// what is new is free; a link is not what that would make.
+func changed(changes []tongs.Change) map[class][]tongs.Effect {
 	groups := map[class][]tongs.Effect{}
-	for i, c := range changes {
-		name, free := fileTool(c)
-		groups[class{name, free}] = append(groups[class{name, free}], effects[i])
+	add := func(c class, kind tongs.EffectKind, p tongs.Path, v tongs.Version, why tongs.ChangeKind) {
+		groups[c] = append(groups[c], tongs.Effect{
+			Kind: kind, Path: p, Version: v, NoGrant: kind == tongs.EffectDelete, Why: string(why) + " by the program",
+		})
 	}
+	for _, c := range changes {
+		switch c.Kind {
+		case tongs.Deleted:
+			add(classes[0], tongs.EffectDelete, c.Path, c.Version, c.Kind)
+		case tongs.Added, tongs.Renamed:
+			plain := c.Type == tongs.FileRegular || c.Type == tongs.FileDirectory
+			add(class{"write_file", plain}, tongs.EffectWrite, c.Path, c.Version, c.Kind)
+			if c.From != nil {
+				add(classes[0], tongs.EffectDelete, *c.From, "", c.Kind)
+			}
+		default:
+			add(classes[1], tongs.EffectWrite, c.Path, c.Version, c.Kind)
+		}
+	}
+	return groups
+}
+
+// judgeChanges decides each change as if the tool for files had made it. The verdict of the walk becomes that of the
+// strictest; shown are some of the effects, for the row.
+func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change) (asked bool, shown []tongs.Effect, err error) {
 	w.verdict = policy.Verdict{Decision: tongs.PreApproved, By: "what it changed is free"}
-	for _, c := range []class{{"delete_file", false}, {"edit", false}, {"write_file", false}, {"write_file", true}} {
-		group := groups[c]
-		if len(group) == 0 {
+	groups := changed(changes)
+	for _, c := range classes {
+		if len(groups[c]) == 0 {
 			continue
 		}
-		v, err := w.judgeAs(ctx, c.name, c.free, group)
+		group, err := w.check(groups[c])
 		if err != nil {
-			return nil, err
+			return asked, shown, err
+		}
+		shown = append(shown, group[:min(len(group), max(maxShown-len(shown), 0))]...)
+		if reason := w.caller.outside(group); reason != "" {
+			return asked, shown, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", reason))
+		}
+		v, err := w.judgeAs(ctx, c, group)
+		if err != nil {
+			return asked, shown, err
 		}
 		if v.Decision > w.verdict.Decision {
 			w.verdict = v
 		}
-		open = append(open, v.Asked(group)...)
+		asked = asked || v.Decision == tongs.Ask
 	}
 	if w.verdict.Decision == tongs.Blocked {
-		return nil, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", w.verdict.Reason).With("rule", w.verdict.By))
+		return asked, shown, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", w.verdict.Reason).With("rule", w.verdict.By))
 	}
-	return open, nil
+	return asked, shown, nil
 }
 
-// judgeAs decides effects by the rules of the named tool.
-func (w *walk) judgeAs(ctx context.Context, name string, free bool, effects []tongs.Effect) (policy.Verdict, error) {
-	spec := &tongs.Spec{Name: name, Toolset: "filesystem"}
-	if entry, ok := w.engine.opt.Registry.Set().Lookup(name); ok && entry.Tool.Spec().Source.BuiltIn() {
+// judgeAs decides effects by the rules of a tool.
+func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (policy.Verdict, error) {
+	spec := &tongs.Spec{Name: c.tool, Toolset: "filesystem"}
+	if entry, ok := w.engine.opt.Registry.Set().Lookup(c.tool); ok && entry.Tool.Spec().Source.BuiltIn() {
 		spec = entry.Tool.Spec()
 	}
 	in := w.input()
 	in.Spec, in.Names, in.Via, in.Shadowed, in.Effects = spec, spec.Aliases, nil, nil, effects
 	decision := tongs.Ask
-	if free {
+	if c.free {
 		decision = tongs.PreApproved
 	}
 	in.Default = &decision
@@ -163,9 +166,14 @@ func (w *walk) judgeAs(ctx context.Context, name string, free bool, effects []to
 	return policy.Decide(in), nil
 }
 
-// newOutcomeQuestion asks which of the changes may hold.
-func (w *walk) newOutcomeQuestion(o *tongs.Outcome, effects, open []tongs.Effect) approval.Question {
-	q := w.newQuestion(effects, open)
+// newOutcomeQuestion asks which of the changes may hold. It is bound to all of them, and lists some.
+func (w *walk) newOutcomeQuestion(o *tongs.Outcome) approval.Question {
+	groups := changed(o.Changes)
+	var effects []tongs.Effect
+	for _, c := range classes {
+		effects = append(effects, groups[c]...)
+	}
+	q := w.newQuestion(effects, effects)
 	q.Effects = effects[:min(len(effects), maxShown)]
 	q.Changes, q.ChangeCount = o.Changes[:min(len(o.Changes), maxShown)], len(o.Changes)
 	q.Message = w.spec.DisplayName() + " ran on a copy, where it " + summary(o.Changes)
@@ -180,7 +188,7 @@ func summary(changes []tongs.Change) string {
 		count[c.Kind]++
 	}
 	var parts []string
-	for _, kind := range []tongs.ChangeKind{tongs.Deleted, tongs.Modified, tongs.Added} {
+	for _, kind := range []tongs.ChangeKind{tongs.Deleted, tongs.Modified, tongs.Renamed, tongs.Added} {
 		if n := count[kind]; n == 1 {
 			parts = append(parts, string(kind)+" 1 path")
 		} else if n > 1 {

@@ -36,7 +36,9 @@ func (c *copyingFor) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, er
 		return &tongs.Exit{}, nil
 	}
 	keep, err := judging.Judge(ctx, &tongs.Outcome{
-		Changes: c.changes, Preview: func(context.Context) (string, error) { return "the diff", nil },
+		Changes:  c.changes,
+		Identify: func(context.Context) error { return nil },
+		Preview:  func(context.Context) (string, error) { return "the diff", nil },
 	})
 	for _, k := range keep {
 		c.kept = append(c.kept, string(k.Kind)+" "+k.Path.String())
@@ -69,6 +71,8 @@ func onCopies(c *copying) func(*engine.Options) {
 func TestOutcomesAreDecidedLikeTheChangesOfFileTools(t *testing.T) {
 	added, modified, deleted := change(tongs.Added, "new.txt"), change(tongs.Modified, "old.txt"), change(tongs.Deleted, "gone.txt")
 	link := tongs.Change{Kind: tongs.Added, Type: tongs.FileSymlink, Path: tongs.Path{Rel: "link"}}
+	moved := change(tongs.Renamed, "to.txt")
+	moved.From = &tongs.Path{Rel: "from.txt"}
 	allow := func(tool string) tongs.Rule { return tongs.Rule{Tool: tool, Decision: tongs.PreApproved} }
 	block := tongs.Rule{Tool: "edit", Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "old.*", Decision: tongs.Blocked}
 	all := []string{"added new.txt", "modified old.txt", "deleted gone.txt"}
@@ -97,6 +101,8 @@ func TestOutcomesAreDecidedLikeTheChangesOfFileTools(t *testing.T) {
 		{name: "deleting is another matter", changes: []tongs.Change{modified, deleted}, rules: []tongs.Rule{allow("edit")}, answer: yes, asked: 1, kept: all[1:]},
 		{name: "a blocked path", changes: []tongs.Change{added, modified}, rules: []tongs.Rule{block}, answer: yes, code: tongs.CodeBlocked},
 		{name: "a protected name", changes: []tongs.Change{change(tongs.Added, ".envrc")}, rules: []tongs.Rule{allow("write_file")}, answer: no, asked: 1, code: tongs.CodeDenied},
+		{name: "moving is deleting too", changes: []tongs.Change{moved}, rules: []tongs.Rule{{Tool: "delete_file", Decision: tongs.Blocked}}, answer: yes, code: tongs.CodeBlocked},
+		{name: "moved", changes: []tongs.Change{moved}, answer: yes, asked: 1, kept: []string{"renamed to.txt"}},
 		{name: "a link is asked about", changes: []tongs.Change{link}, answer: no, asked: 1, code: tongs.CodeDenied},
 	} {
 		t.Run(c.name, func(t *testing.T) {
