@@ -15,7 +15,8 @@ import (
 )
 
 // Commit makes the changes, all of them or none, and returns the entry. Where what is there changed since it was looked
-// at it is a *ConflictError; after any error everything is as it was. A transaction that changes nothing leaves no
+// at it is a *ConflictError; after any error everything is as it was, except where somebody else put something into the very
+// place of what must come back: that comes to a name beside it, which the error tells. A transaction that changes nothing leaves no
 // entry: its ID is empty.
 func (t *Txn) Commit(ctx context.Context) (*Entry, error) {
 	if t.over {
@@ -31,7 +32,9 @@ func (t *Txn) Commit(ctx context.Context) (*Entry, error) {
 		err = t.apply(ctx)
 	}
 	if err != nil {
-		t.discard()
+		if !t.left {
+			t.discard()
+		}
 		return nil, err
 	}
 	t.cleanUp() // what is left of it is for the next recovery

@@ -96,10 +96,10 @@ func (j *Journal) recoverOne(id, owner string) (map[string]string, error) {
 	if err != nil { // it was written before anything was staged, and again before anything was changed
 		return nil, j.aside(name + stagesSuffix)
 	}
-	return stages.Roots, j.rollBack(name, id, stages)
+	return stages.Roots, j.rollBack(name, stages)
 }
 
-func (j *Journal) rollBack(name, id string, stages stagesFile) error {
+func (j *Journal) rollBack(name string, stages stagesFile) error {
 	d := newDisk(stages.Roots)
 	defer d.close()
 	if _, err := os.Lstat(name); err == nil { // prepared and not committed
@@ -107,12 +107,11 @@ func (j *Journal) rollBack(name, id string, stages stagesFile) error {
 		if err != nil {
 			return err
 		}
-		if stuck := j.revert(d, steps); stuck != nil {
-			err = os.Rename(name, j.file("done", id))
-		} else {
-			err = os.Remove(name)
+		// What somebody changed since the crash stays; what was there is beside it.
+		if left, stuck := j.revert(d, steps); left {
+			return stuck
 		}
-		if err != nil {
+		if err := os.Remove(name); err != nil {
 			return err
 		}
 	}

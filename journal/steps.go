@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -125,10 +126,10 @@ func (t *Txn) apply(ctx context.Context) error {
 		t.j.syncDir(t.j.file("done"))
 		return nil
 	}
-	if stuck := t.j.revert(t.disk, t.steps[:n]); stuck != nil {
-		// Somebody changed it at this very moment. What was taken away is in the journal, so that nothing is lost.
-		_ = os.Rename(t.file(""), t.j.file("done", t.head.ID))
-		return fmt.Errorf("%w; and not all could be taken back: %w; 'tongs changes show %s' tells what was done", err, stuck, t.head.ID)
+	// What somebody changed at this very moment stays; what was there is beside it, or still in the stage.
+	left, stuck := t.j.revert(t.disk, t.steps[:n])
+	if t.left = left; stuck != nil {
+		return fmt.Errorf("%w; and not all could be taken back: %w", err, stuck)
 	}
 	return err
 }
@@ -233,18 +234,22 @@ func (t *Txn) syncPlaces() error {
 	return nil
 }
 
-// revert takes steps back, the last first. A step that was not taken is left alone. What it cannot take back without
-// harm to what somebody else did since stays, and is the error.
-func (j *Journal) revert(d *disk, steps []step) (stuck error) {
+// revert takes steps back, the last first. A step that was not taken is left alone. What it cannot put back into its place,
+// since somebody else did something there since, is put beside it; that is in the error. Left says that something could
+// be put nowhere, and is in the stage still.
+func (j *Journal) revert(d *disk, steps []step) (left bool, stuck error) {
 	for i := len(steps) - 1; i >= 0; i-- {
 		s := &steps[i]
 		d.forget()
 		_ = j.point("revert") // a place to die; a full disk does not stop it
-		if err := revertOne(d, s); err != nil {
-			stuck = errors.Join(stuck, fmt.Errorf("%s: %w", s.Path, err))
+		err := revertOne(d, s)
+		if err == nil {
+			continue
 		}
+		stuck = errors.Join(stuck, fmt.Errorf("%s: %w", s.Path, err))
+		left = left || !errors.Is(err, errBeside)
 	}
-	return stuck
+	return left, stuck
 }
 
 func revertOne(d *disk, s *step) error {
@@ -296,14 +301,22 @@ func revertOne(d *disk, s *step) error {
 	}
 }
 
-// revertOut brings back what was taken away, where its place is free.
+// revertOut brings back what was taken away, to its place or, where that is taken, beside it.
 func revertOut(d *disk, slot, p tongs.Path, had, now fs.FileInfo) error {
-	switch {
-	case had == nil:
+	if had == nil {
 		return nil
-	case now != nil:
-		return errors.New("something else is there now")
-	default:
+	}
+	if now == nil {
 		return d.rename(slot, p, false)
 	}
+	beside := tongs.Path{Root: p.Root, Rel: p.Rel + besideSuffix + strings.ToLower(rand.Text()[:6])}
+	if err := d.rename(slot, beside, false); err != nil {
+		return fmt.Errorf("something else is there now, and what was there is still in %s: %w", slot, err)
+	}
+	return fmt.Errorf("%w: %s", errBeside, beside)
 }
+
+// besideSuffix is added to the name of what could not be put back into its place.
+const besideSuffix = ".before-"
+
+var errBeside = errors.New("something else is there now; what was there is beside it")

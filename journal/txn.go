@@ -52,6 +52,8 @@ type Txn struct {
 	steps   []step
 	changes []Change
 	over    bool
+	// left says that something is in a stage that could be put nowhere.
+	left bool
 }
 
 type expect struct {

@@ -236,6 +236,40 @@ func TestChangedAtTheLastMoment(t *testing.T) {
 	}
 }
 
+// Somebody may put something into the place of what is on its way. Nothing is lost then.
+func TestPlaceTakenMeanwhile(t *testing.T) {
+	s := newSite(t, map[string]string{"a": "moved", "d/x": "x"})
+	s.j.point = func(at string) error {
+		if at == "step in" {
+			for _, name := range []string{"a", "b"} {
+				must(t, os.WriteFile(filepath.Join(s.dir, name), []byte("by a person"), 0o644))
+			}
+		}
+		return nil
+	}
+	x := s.begin()
+	must(t, x.Remove(in_("d")))
+	must(t, x.Move(in_("a"), in_("b")))
+	_, err := x.Commit(t.Context())
+	if _, ok := errors.AsType[*ConflictError](err); !ok {
+		t.Errorf("got %v", err)
+	}
+	s.j.point = func(string) error { return nil }
+	s.has("a", "by a person")
+	s.has("b", "by a person")
+	s.has("d/x", "x")
+	beside, err := filepath.Glob(filepath.Join(s.dir, "a"+besideSuffix+"*"))
+	must(t, err)
+	if len(beside) != 1 {
+		t.Fatalf("beside: %v", beside)
+	}
+	s.has(filepath.Base(beside[0]), "moved")
+	s.clean()
+	if list, err := s.j.List(Filter{}); err != nil || len(list) != 0 {
+		t.Errorf("entries: %v, %v", list, err)
+	}
+}
+
 // write changes one file by a transaction.
 func (s *site) write(rel, text string) *Entry {
 	s.Helper()
