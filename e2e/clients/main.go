@@ -34,7 +34,7 @@ func main() {
 	var inside bool
 	flag.StringVar(&opt.tongs, "tongs", "", "the tongs binary (required)")
 	flag.StringVar(&opt.npm, "npm", "", "where the clients are installed (required)")
-	flag.StringVar(&opt.keep, "keep", "", "a directory to keep homes, logs and transcripts in; it must not exist for a client")
+	flag.StringVar(&opt.keep, "keep", "", "a directory to keep homes, logs and transcripts in, one for each client, which must be new")
 	flag.DurationVar(&opt.limit, "limit", 4*time.Minute, "how long one client may take")
 	flag.DurationVar(&opt.sleep, "sleep", 0, "only see whether a client waits for a command that sleeps as long")
 	flag.BoolVar(&opt.guarded, "guarded", false, "only see what a client lets through that was not told to leave approval to tongs")

@@ -34,7 +34,7 @@ var (
 	servingToken = regexp.MustCompile(`"Authorization": "Bearer ([^"]+)"`)
 )
 
-// remote starts the server in the workspace.
+// serveRemote starts the server in the workspace.
 func (s *stand) serveRemote(ctx context.Context) (*remote, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := s.command(ctx, s.opt.tongs, "serve", "--addr", "127.0.0.1:0", "--wait", wait)
@@ -92,6 +92,7 @@ func (s *stand) proxy(server string) (address string, stop func(), err error) {
 	j := &journal{log: log}
 	p := &httputil.ReverseProxy{
 		FlushInterval: -1,
+		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = target.Scheme, target.Host, target.Host
 		},

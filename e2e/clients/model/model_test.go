@@ -37,7 +37,7 @@ var want = [...]string{
 // format is a wire format as a client speaks it.
 type format struct {
 	name, path string
-	// tool is the client's name for a tool; offer and history write a request.
+	// tool is the client's name for a tool; request writes a request with tools and the results so far.
 	tool    func(name string) string
 	request func(tools []string, ids, results []string) any
 	// call finds the identifier and the name of the call in a response.
