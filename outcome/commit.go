@@ -190,7 +190,11 @@ func (s *Set) put(t *journal.Txn, c *Change) error {
 		return t.Link(c.Path, c.After)
 	}
 	l := &s.opt.Layers[c.layer]
-	f, err := openFile(l.upper(l.rel(c.Path)))
+	at := l.upper(l.rel(c.Path))
+	if !c.shared && bare(at, c.After.Mode) {
+		return t.Take(c.Path, c.After, at)
+	}
+	f, err := openFile(at)
 	if err != nil {
 		return err
 	}

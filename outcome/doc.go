@@ -8,10 +8,11 @@
 // # What is kept of a change
 //
 // Content, permissions and the time of modification of files, permissions of directories, targets of links, and owners
-// where this process may set them. A file that the program opened for writing and left as it was, with the same bytes
-// and the same permissions, is no change, whatever its time. Hard links between files become files of their own; holes
-// in files are filled; extended attributes are not kept: each such change has a [Change.Note] that says so. Sockets,
-// FIFOs and devices cannot be kept: see [Change.Refused].
+// where this process may set them; where the layer is on the file system of the tree, files are moved from it, with their
+// holes and extended attributes. A file that the program opened for writing and left as it was, with the same bytes
+// and the same permissions, is no change, whatever its time. Hard links between files become files of their own, and
+// between file systems holes are filled and extended attributes are lost: [Change.Note] says so. Sockets, FIFOs and
+// devices cannot be kept: see [Change.Refused].
 //
 // # Conflicts
 //

@@ -3,6 +3,8 @@ package outcome
 import (
 	"bytes"
 	"errors"
+	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
@@ -77,3 +79,27 @@ func exchanged(upper, lower string) bool {
 
 // trim takes away the zeros that fill a handle up.
 func trim(b []byte) []byte { return bytes.TrimRight(b, "\x00") }
+
+// bare takes the marks of the overlay off a file of the layer, so that it can become one of the tree, and reports
+// whether it could.
+func bare(path string, mode fs.FileMode) bool {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return false
+	}
+	marks, others := attributes(path, &st)
+	for _, name := range others {
+		if mark, ok := strings.CutPrefix(name, markPrefix); ok {
+			marks[mark] = true // one of the program's that looks like them
+		}
+	}
+	if len(marks) > 0 && mode&0o200 == 0 && os.Chmod(path, 0o600) != nil {
+		return false
+	}
+	for mark := range marks {
+		if unix.Lremovexattr(path, markPrefix+mark) != nil {
+			return false
+		}
+	}
+	return true
+}

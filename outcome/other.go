@@ -5,6 +5,7 @@ package outcome
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"github.com/tongs-ai/tongs/journal"
 )
@@ -16,3 +17,5 @@ var errPlatform = errors.New("outcome runs exist on Linux only")
 func (s *Set) read(context.Context, int) error { return errPlatform }
 
 func (s *Set) conflicts(context.Context, []*Change) ([]journal.Conflict, error) { return nil, errPlatform }
+
+func bare(string, fs.FileMode) bool { return false }

@@ -23,10 +23,12 @@ type reader struct {
 	ctx   context.Context
 	layer *Layer
 	index int
+	// opened are the modes, by inode, of files that were opened to this process.
+	opened map[uint64]uint32
 }
 
 func (s *Set) read(ctx context.Context, index int) error {
-	r := &reader{Set: s, ctx: ctx, layer: &s.opt.Layers[index], index: index}
+	r := &reader{Set: s, ctx: ctx, layer: &s.opt.Layers[index], index: index, opened: map[uint64]uint32{}}
 	up, err := look(r.layer.Upper)
 	if err != nil || up == nil {
 		return errors.Join(err, fs.ErrNotExist)
@@ -221,6 +223,9 @@ func (r *reader) directory(rel string, up, low *unix.Stat_t) error {
 // leaf reads anything else.
 func (r *reader) leaf(rel string, up, low *unix.Stat_t, attrs []string) error {
 	at, was := r.layer.upper(rel), r.layer.lower(rel)
+	if err := r.readable(at, up); err != nil {
+		return err
+	}
 	c := Change{Path: r.layer.path(rel), Kind: Added, After: stateOf(at, up), layer: r.index}
 	if low != nil {
 		c.Kind, c.Before = Modified, stateOf(was, low)
@@ -249,8 +254,8 @@ func (r *reader) sameLeaf(c *Change, at, was string) (bool, error) {
 	case journal.Link:
 		return c.Before.Target == c.After.Target, nil
 	case journal.File:
-		if err := r.readable(at, c.After.Mode); err != nil || c.Before.Size != c.After.Size {
-			return false, err
+		if c.Before.Size != c.After.Size {
+			return false, nil
 		}
 		same, err := sameContent(r.ctx, at, was)
 		if err != nil && r.ctx.Err() == nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)) {
@@ -261,12 +266,21 @@ func (r *reader) sameLeaf(c *Change, at, was string) (bool, error) {
 	return false, nil
 }
 
-// readable opens a file of the layer to this process, where the program left it closed to everybody.
-func (r *reader) readable(at string, mode fs.FileMode) error {
-	if mode&0o400 != 0 || os.Geteuid() == 0 {
+// readable opens a file of the layer to this process, where the program left it closed to everybody. The mode that it
+// had stays in st, also for its other names.
+func (r *reader) readable(at string, st *unix.Stat_t) error {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || os.Geteuid() == 0 {
 		return nil
 	}
-	return os.Chmod(at, mode.Perm()|0o400)
+	if mode, ok := r.opened[st.Ino]; ok {
+		st.Mode = mode
+		return nil
+	}
+	if st.Mode&0o400 != 0 {
+		return nil
+	}
+	r.opened[st.Ino] = st.Mode
+	return os.Chmod(at, fs.FileMode(st.Mode&0o777)|0o400)
 }
 
 const mostlyHoles = 1 << 20
@@ -279,22 +293,24 @@ func (r *reader) remark(c *Change, up, low *unix.Stat_t, attrs []string) {
 		c.Refused = special(up) + " cannot be kept; it is of no use once the command has ended"
 		return
 	case journal.File:
-		_ = r.readable(r.layer.upper(r.layer.rel(c.Path)), c.After.Mode)
-		if up.Nlink > 1 {
+		if c.shared = up.Nlink > 1; c.shared {
 			notes = append(notes, "a hard link: it is kept as a file of its own")
 		}
-		if up.Size > mostlyHoles && up.Blocks*512 < up.Size/2 {
+		if (c.shared || r.moves(up)) && up.Size > mostlyHoles && up.Blocks*512 < up.Size/2 {
 			notes = append(notes, "most of it are holes, which are filled")
 		}
 	}
 	if low != nil && c.Before.Type == journal.File && low.Nlink > 1 {
 		notes = append(notes, "the tree has other names for the same file, which keep what they have")
 	}
-	if len(attrs) > 0 {
+	if len(attrs) > 0 && (c.shared || r.moves(up)) {
 		notes = append(notes, "extended attributes are not kept: "+strings.Join(attrs, ", "))
 	}
 	c.Note = strings.Join(notes, "; ")
 }
+
+// moves reports whether what the layer holds has to be copied to come into the tree.
+func (r *reader) moves(up *unix.Stat_t) bool { return up.Dev != r.layer.Device }
 
 func special(st *unix.Stat_t) string {
 	switch st.Mode & unix.S_IFMT {

@@ -70,6 +70,8 @@ type Change struct {
 	Refused string `json:"refused,omitempty"`
 
 	layer int // index of its layer
+	// shared says that the file has more names in the layer.
+	shared bool
 }
 
 // Set is what a program did. It is for one goroutine at a time.
