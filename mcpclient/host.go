@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/mcpclient/oauth"
 	"github.com/tongs-ai/tongs/netguard"
 )
 
@@ -20,6 +21,8 @@ type host struct {
 	set      *Set
 	cfg      Server
 	identity string
+	// login has the tokens for a URL, nil for a command.
+	login *oauth.Resource
 	// starting holds a token while nobody starts or stops the server.
 	starting chan struct{}
 
@@ -41,6 +44,9 @@ type host struct {
 
 func newHost(set *Set, cfg Server) *host {
 	h := &host{set: set, cfg: cfg, identity: cfg.identity(), starting: make(chan struct{}, 1)}
+	if !cfg.Local() {
+		h.login = &oauth.Resource{Name: cfg.Name, URL: cfg.URL, Identity: h.identity, Store: set.opt.Logins, Guard: set.opt.Guard}
+	}
 	h.starting <- struct{}{}
 	return h
 }
@@ -84,7 +90,7 @@ func (h *host) session(ctx context.Context, l launch) (*session, error) {
 }
 
 // note keeps how starting went. Each failure in a row doubles the time until the next attempt. What was not decided,
-// or given up by the caller, says nothing about the server.
+// given up by the caller, or waits for a login, says nothing about the server.
 func (h *host) note(s *session, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,7 +102,7 @@ func (h *host) note(s *session, err error) error {
 		h.live = s
 		return nil
 	}
-	if _, undecided := errors.AsType[*tongs.Need](err); undecided || errors.Is(err, context.Canceled) {
+	if _, undecided := errors.AsType[*tongs.Need](err); undecided || errors.Is(err, context.Canceled) || errors.Is(err, oauth.ErrLogin) {
 		return err
 	}
 	h.fail(err)
@@ -154,11 +160,15 @@ func (h *host) protocol() string {
 	return ""
 }
 
-func (h *host) attempt(ctx context.Context, l launch, protocol string, patience time.Duration) (*session, error) {
-	s := &session{
-		host: h, stderr: &tail{}, started: time.Now(), hosts: l.hosts, calls: map[string]*tongs.Env{},
+func newSession(h *host, hosts []string) *session {
+	return &session{
+		host: h, stderr: &tail{}, started: time.Now(), hosts: hosts, calls: map[string]*tongs.Env{},
 		down: make(chan struct{}), exited: make(chan struct{}),
 	}
+}
+
+func (h *host) attempt(ctx context.Context, l launch, protocol string, patience time.Duration) (*session, error) {
+	s := newSession(h, l.hosts)
 	var err error
 	if h.cfg.Local() {
 		if l.verify != nil {
@@ -168,7 +178,7 @@ func (h *host) attempt(ctx context.Context, l launch, protocol string, patience 
 			err = s.program(ctx, l)
 		}
 	} else {
-		s.web, err = newWeb(&h.cfg, h.set.opt.Guard, h.set.opt.Lookup)
+		s.web, err = newWeb(&h.cfg, h.set.opt.Guard, h.login, h.set.opt.Lookup)
 	}
 	if err != nil {
 		return nil, err

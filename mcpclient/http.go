@@ -2,16 +2,19 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/mcpclient/oauth"
 	"github.com/tongs-ai/tongs/netguard"
 )
 
@@ -21,26 +24,34 @@ type web struct {
 	target  netguard.Target
 	headers http.Header
 	inner   http.RoundTripper
+	// login has the tokens, nil where none may be sent: a credential among the headers wins.
+	login *oauth.Resource
+	// anonymous asks what the server says to nobody in particular.
+	anonymous bool
 
 	mu sync.Mutex
-	// refusal is why the server did not want to talk, which the protocol has no words for.
-	refusal error
+	// refusal is why the server did not want to talk, which the protocol has no words for; challenge what it said of that.
+	refusal   error
+	challenge oauth.Challenge
 }
 
 // newWeb prepares requests to a server. That the configuration names the host is what allows one of this machine or
 // network; no other host is ever dialled.
-func newWeb(s *Server, guard *netguard.Guard, lookup func(string) (string, bool)) (*web, error) {
+func newWeb(s *Server, guard *netguard.Guard, login *oauth.Resource, lookup func(string) (string, bool)) (*web, error) {
 	target, err := s.target()
 	if err != nil {
 		return nil, err
 	}
-	w := &web{server: s, target: target, headers: http.Header{}}
+	w := &web{server: s, target: target, headers: http.Header{}, login: login}
 	for key, value := range s.Headers {
 		v, err := expand(s.Name, "headers."+key, value, lookup)
 		if err != nil {
 			return nil, err
 		}
 		w.headers.Set(key, v)
+	}
+	if w.headers.Get("Authorization") != "" || login != nil && login.Secure() != nil {
+		w.login = nil
 	}
 	w.inner = &http.Transport{
 		ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 15 * time.Second,
@@ -72,11 +83,11 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	for key, values := range w.headers {
 		req.Header[key] = values
 	}
-	res, err := w.inner.RoundTrip(req)
+	res, err := w.send(req)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.refused(res); err != nil {
+	if err := w.refused(req.Context(), res); err != nil {
 		res.Body.Close()
 		w.mu.Lock()
 		w.refusal = err
@@ -87,12 +98,63 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
+// send sends a request with the token of the login, if there is one. A token that the server does not take is renewed
+// once. Where that takes a person, the answer of the server stands.
+func (w *web) send(req *http.Request) (*http.Response, error) {
+	if w.login == nil || w.anonymous {
+		return w.inner.RoundTrip(req)
+	}
+	token, err := w.login.Token(req.Context())
+	if err != nil && !errors.Is(err, oauth.ErrLogin) {
+		return nil, err
+	}
+	if token == "" {
+		return w.inner.RoundTrip(req)
+	}
+	req.Header.Set("Authorization", "Bearer "+string(token))
+	res, err := w.inner.RoundTrip(req)
+	if err != nil || res.StatusCode != http.StatusUnauthorized || req.Body != nil && req.GetBody == nil {
+		return res, err
+	}
+	token, err = w.login.Renew(req.Context(), token)
+	if errors.Is(err, oauth.ErrLogin) {
+		return res, nil
+	}
+	res.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	again := req.Clone(req.Context())
+	if req.GetBody != nil {
+		if again.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	again.Header.Set("Authorization", "Bearer "+string(token))
+	return w.inner.RoundTrip(again)
+}
+
 // refused says what a person can do about an answer that no retry will change.
-func (w *web) refused(res *http.Response) error {
+func (w *web) refused(ctx context.Context, res *http.Response) error {
+	name := w.server.Name
+	challenge := oauth.ReadChallenge(res.Header)
 	switch code := res.StatusCode; {
+	case code == http.StatusUnauthorized && w.headers.Get("Authorization") == "" && w.login == nil:
+		return configError("the MCP server %s wants a credential (401), which can be sent only over https", name)
+	case code == http.StatusUnauthorized && w.login == nil:
+		return configError("the MCP server %s does not take the credential in its headers (401)", name)
 	case code == http.StatusUnauthorized:
-		return configError("the MCP server %s wants a credential (401). Tongs does not log in by OAuth: put a token into its "+
-			"headers, such as Authorization: Bearer ${TOKEN}", w.server.Name)
+		w.mu.Lock()
+		w.challenge = challenge
+		w.mu.Unlock()
+		return configError("the MCP server %s wants a credential (401): %w, with 'tongs mcp login %s'; or put a token into its "+
+			"headers, such as Authorization: Bearer ${TOKEN}", name, oauth.ErrLogin, name)
+	case code == http.StatusForbidden && w.login != nil && challenge.Error == "insufficient_scope":
+		if err := w.login.Want(ctx, challenge.Scopes); err != nil {
+			return err
+		}
+		return configError("the MCP server %s wants a login that allows more (403, %q): %w again, with 'tongs mcp login %s'",
+			name, strings.Join(challenge.Scopes, " "), oauth.ErrLogin, name)
 	case code == http.StatusForbidden:
 		return configError("the MCP server %s refuses the request (403); check the credential in its headers", w.server.Name)
 	case code >= 300 && code < 400 && code != http.StatusNotModified:

@@ -80,7 +80,7 @@ func TestRemoteRefusals(t *testing.T) {
 		location string
 		want     string
 	}{
-		"credential": {http.StatusUnauthorized, "", "does not log in by OAuth"},
+		"credential": {http.StatusUnauthorized, "", "tongs mcp login srv"},
 		"forbidden":  {http.StatusForbidden, "", "check the credential"},
 		"elsewhere":  {http.StatusFound, "http://169.254.169.254/", "leads elsewhere"},
 		"fault":      {http.StatusInternalServerError, "", "could not be reached"},

@@ -13,6 +13,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/mcpclient/oauth"
 	"github.com/tongs-ai/tongs/netguard"
 	"github.com/tongs-ai/tongs/schema"
 )
@@ -22,6 +23,8 @@ type Options struct {
 	Servers []Server
 	// Store keeps what was seen and approved; nil keeps it in memory.
 	Store Store
+	// Logins keeps the tokens of servers that a person logged in to; nil keeps them in memory.
+	Logins oauth.Store
 	// Guard makes the connections to URLs; nil is a plain one.
 	Guard *netguard.Guard
 	// Elicit shows questions of servers to a person; nil declines them.
@@ -54,6 +57,9 @@ type Set struct {
 func New(opt Options) (*Set, error) {
 	if opt.Store == nil {
 		opt.Store = NewMemory()
+	}
+	if opt.Logins == nil {
+		opt.Logins = oauth.NewMemory()
 	}
 	if opt.Guard == nil {
 		opt.Guard = &netguard.Guard{}

@@ -58,6 +58,10 @@ var floors = []struct {
 		[]string{"confine"},
 	},
 	{
+		"1b\" logins", "how a person logs in to a tool server, over the network guard",
+		[]string{"mcpclient/oauth"},
+	},
+	{
 		"1c tools", "a tool reaches the world through its Env only, never policy, approval or audit",
 		[]string{"builtin/files", "builtin/find", "builtin/shell", "builtin/code", "builtin/undo", "mcpclient"},
 	},
