@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // maxLine bounds a message that comes in over stdio.
@@ -18,8 +16,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer
 	defer cancel()
 	defer s.Close()
 	context.AfterFunc(ctx, s.end)
-	transport := &mcp.IOTransport{Reader: &watched{in, s.end}, Writer: keepOpen{out}, MaxLineLength: maxLine}
-	err := s.mcp.Run(ctx, transport)
+	err := s.mcp.Run(ctx, lineTransport{&watched{in, s.end}, out})
 	if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) || s.life.Err() != nil {
 		return nil // how a client leaves
 	}
@@ -39,8 +36,3 @@ func (w *watched) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-// keepOpen leaves the output open: it is the process's.
-type keepOpen struct{ io.Writer }
-
-func (keepOpen) Close() error { return nil }

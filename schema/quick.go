@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -27,6 +29,8 @@ type quick struct {
 	maxItems         int
 	minimum, maximum int64
 	bounded          bool
+	// dateTime is set for a string that is a point in time.
+	dateTime bool
 }
 
 var (
@@ -59,6 +63,7 @@ func quickOf(s target, made map[target]*quick) *quick {
 		}
 		q.unsure = q.unsure || q.types != typeString
 	}
+	q.dateTime = s.Format != nil
 	q.required = s.Required
 	q.properties = make(map[string]*quick, len(s.Properties))
 	for name, property := range s.Properties {
@@ -79,7 +84,7 @@ func plain(s target) bool {
 	}
 	return s.Bool == nil && s.Ref == nil && s.RecursiveRef == nil && s.DynamicRef == nil &&
 		s.Const == nil && s.Not == nil && s.AllOf == nil && s.AnyOf == nil && s.OneOf == nil &&
-		s.If == nil && s.Format == nil && s.MaxProperties == nil && s.MinProperties == nil &&
+		s.If == nil && (s.Format == nil || s.Format.Name == formatDateTime) && s.MaxProperties == nil && s.MinProperties == nil &&
 		s.PropertyNames == nil && len(s.PatternProperties) == 0 && s.Dependencies == nil &&
 		s.DependentRequired == nil && s.DependentSchemas == nil && s.UnevaluatedProperties == nil &&
 		!s.UniqueItems && s.Contains == nil && s.MinContains == nil && s.MaxContains == nil &&
@@ -87,6 +92,19 @@ func plain(s target) bool {
 		s.ContentEncoding == nil && s.ContentMediaType == nil && s.ContentSchema == nil &&
 		s.ExclusiveMaximum == nil && s.ExclusiveMinimum == nil && s.MultipleOf == nil &&
 		len(s.Extensions) == 0
+}
+
+// formatDateTime is the one format that values of tools often have.
+const formatDateTime = "date-time"
+
+// isDateTime reports whether s is certainly a point in time, as programs write it: in UTC. The parser of the standard
+// library allows more than the format does: an hour of one digit, and a comma for a point.
+func isDateTime(s string) bool {
+	if len(s) < len("2006-01-02T15:04:05Z") || s[13] != ':' || s[len(s)-1] != 'Z' || strings.Contains(s, ",") {
+		return false
+	}
+	_, err := time.Parse(time.RFC3339, s)
+	return err == nil
 }
 
 // bound takes over bounds. Those that are no integers within range make the schema unsure.
@@ -141,7 +159,7 @@ func (q *quick) accepts(v any) bool {
 func (q *quick) has(k jsonType) bool { return q.types == 0 || q.types&k != 0 }
 
 func (q *quick) acceptsString(s string) bool {
-	if q.words != nil && !slices.Contains(q.words, s) {
+	if q.words != nil && !slices.Contains(q.words, s) || q.dateTime && !isDateTime(s) {
 		return false
 	}
 	if q.minLength == 0 && q.maxLength == math.MaxInt {

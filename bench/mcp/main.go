@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,8 +20,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -123,110 +122,109 @@ func (c config) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s/%s, %d processors, revision %s\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), c.version)
-	fmt.Printf("%-20s %14s %12s %12s %12s %10s\n", "server", "first list", "call p50", "call p99", "calls/s", "memory")
+	fmt.Printf("%s/%s, %d processors%s, revision %s\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load(), c.version)
+	fmt.Printf("%-20s %12s %12s %10s %10s %10s %12s %10s %12s\n",
+		"server", "first list", "start CPU", "call p50", "call p99", "calls/s", "CPU/10000", "memory", "definitions")
 	for _, s := range list {
 		r, err := c.measure(ctx, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		fmt.Printf("%-20s %14s %12s %12s %12.0f %9.1fM\n", s.name, r.first.Round(100*time.Microsecond), r.p50.Round(time.Microsecond),
-			r.p99.Round(time.Microsecond), r.rate, float64(r.memory)/1024)
+		fmt.Printf("%-20s %12s %12s %10s %10s %10.0f %12s %9.1fM %12d\n", s.name,
+			r.first.Round(100*time.Microsecond), r.starting.Round(100*time.Microsecond), r.p50.Round(time.Microsecond),
+			r.p99.Round(time.Microsecond), r.rate, r.busy.Round(10*time.Millisecond), float64(r.memory)/1024, r.defs)
 	}
 	return nil
 }
 
 type result struct {
 	first, p50, p99 time.Duration
-	rate            float64
-	memory          int // KiB
+	// starting is the processor time of a start and a list, busy that of 10,000 calls.
+	starting, busy time.Duration
+	rate           float64
+	memory, defs   int // KiB and bytes
 }
 
 func (c config) measure(ctx context.Context, s subject) (r result, err error) {
 	var starts []time.Duration
 	for range c.starts {
-		took, session, cmd, err := c.start(ctx, s)
+		began := time.Now()
+		server, err := start(ctx, s)
 		if err != nil {
 			return r, err
 		}
-		_ = cmd
-		starts = append(starts, took)
-		if err := session.Close(); err != nil {
+		if r.defs, err = server.hello(c.version); err != nil {
 			return r, err
 		}
+		starts = append(starts, time.Since(began))
+		_ = server.close()
+		state := server.cmd.ProcessState
+		r.starting += (state.UserTime() + state.SystemTime()) / time.Duration(c.starts)
 	}
 	r.first = at(starts, 50)
-	_, session, cmd, err := c.start(ctx, s)
+	server, err := start(ctx, s)
 	if err != nil {
 		return r, err
 	}
-	defer session.Close()
-	var took []time.Duration
+	defer server.close()
+	if _, err := server.hello(c.version); err != nil {
+		return r, err
+	}
+	if r.p50, r.p99, err = c.alone(server); err != nil {
+		return r, err
+	}
+	before, n := spent(server.cmd.Process.Pid), server.next
+	if r.rate, err = c.together(server); err != nil {
+		return r, err
+	}
+	if n = server.next - n; n > 0 {
+		r.busy = (spent(server.cmd.Process.Pid) - before) * 10000 / time.Duration(n)
+	}
+	r.memory = resident(server.cmd.Process.Pid)
+	return r, nil
+}
+
+// alone makes one call after the other and returns the median and the slowest percent of their times.
+func (c config) alone(server *client) (p50, p99 time.Duration, err error) {
+	took := make([]time.Duration, 0, c.calls)
 	for i := range c.calls + c.calls/10 {
 		began := time.Now()
-		if err := s.call(ctx, session); err != nil {
-			return r, err
+		if err := server.send(); err != nil {
+			return 0, 0, err
+		}
+		if err := server.receive(); err != nil {
+			return 0, 0, err
 		}
 		if i >= c.calls/10 { // the first tenth warms up
 			took = append(took, time.Since(began))
 		}
 	}
-	r.p50, r.p99 = at(took, 50), at(took, 99)
-	if r.rate, err = c.together(ctx, s, session); err != nil {
-		return r, err
-	}
-	r.memory = resident(cmd.Process.Pid)
-	return r, nil
+	return at(took, 50), at(took, 99), nil
 }
 
-// start starts the server and returns when its tools are listed.
-func (c config) start(ctx context.Context, s subject) (time.Duration, *mcp.ClientSession, *exec.Cmd, error) {
-	cmd := exec.CommandContext(ctx, s.command[0], s.command[1:]...)
-	cmd.Env = append(os.Environ(), s.env...)
+// together keeps 16 calls on their way and returns how many a second were answered.
+func (c config) together(server *client) (float64, error) {
+	const width = 16
+	for range width {
+		if err := server.send(); err != nil {
+			return 0, err
+		}
+	}
 	began := time.Now()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}).
-		Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: c.version})
-	if err != nil {
-		return 0, nil, nil, err
+	n := 0
+	for time.Since(began) < c.duration {
+		if err := errors.Join(server.receive(), server.send()); err != nil {
+			return 0, err
+		}
+		n++
 	}
-	if _, err := session.ListTools(ctx, nil); err != nil {
-		return 0, nil, nil, err
+	took := time.Since(began)
+	for range width {
+		if err := server.receive(); err != nil {
+			return 0, err
+		}
 	}
-	return time.Since(began), session, cmd, nil
-}
-
-func (s subject) call(ctx context.Context, session *mcp.ClientSession) error {
-	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: s.tool, Arguments: s.args})
-	if err == nil && res.IsError {
-		err = fmt.Errorf("%s failed: %v", s.tool, res.Content[0])
-	}
-	return err
-}
-
-// together calls 16 at a time and returns how many calls a second were answered.
-func (c config) together(ctx context.Context, s subject, session *mcp.ClientSession) (float64, error) {
-	var n atomic.Int64
-	var all sync.WaitGroup
-	errs := make(chan error, 16)
-	began := time.Now()
-	for range 16 {
-		all.Go(func() {
-			for time.Since(began) < c.duration {
-				if err := s.call(ctx, session); err != nil {
-					errs <- err
-					return
-				}
-				n.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	select {
-	case err := <-errs:
-		return 0, err
-	default:
-		return float64(n.Load()) / time.Since(began).Seconds(), nil
-	}
+	return float64(n) / took.Seconds(), nil
 }
 
 func at(list []time.Duration, percent int) time.Duration {
@@ -247,4 +245,29 @@ func resident(pid int) int {
 		}
 	}
 	return 0
+}
+
+// spent is the processor time that a process took so far, where the system tells it.
+func spent(pid int) time.Duration {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(data), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * (time.Second / 100) // a hundredth of a second is the unit on every Linux
+}
+
+// load is how busy the machine is, where the system tells it: times of calls mean little without it.
+func load() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	return ", load " + strings.Fields(string(data))[0]
 }

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -138,6 +139,9 @@ func (r *reading) run(ctx context.Context) error {
 // headBytes is what decides the format of a file that is too large to be scanned.
 const headBytes = 64 << 10
 
+// scanBytes is how much of a file is read at a time to find its format.
+const scanBytes = 32 << 10
+
 // scan finds the format, and of a file that is not too large the number of lines and the hash.
 func (r *reading) scan(ctx context.Context) error {
 	var d text.Detector
@@ -151,7 +155,8 @@ func (r *reading) scan(ctx context.Context) error {
 		sum = sha256.New()
 		w = io.MultiWriter(&d, sum)
 	}
-	if _, err := io.Copy(w, contextReader{ctx, io.NewSectionReader(r.file, 0, most)}); err != nil {
+	buf := make([]byte, max(512, min(scanBytes, most)))
+	if _, err := io.CopyBuffer(w, contextReader{ctx, io.NewSectionReader(r.file, 0, most)}, buf); err != nil {
 		return err
 	}
 	if sum != nil {
@@ -194,8 +199,12 @@ func (r *reading) lines(ctx context.Context) error {
 		limit = min(limit, r.in.Limit)
 	}
 	section := io.NewSectionReader(r.file, at, max(0, r.info.Size-at))
-	sc := text.NewScanner(contextReader{ctx, section}, r.format, r.opt.LineChars)
+	sc := text.NewScannerOf(contextReader{ctx, section}, section.Size(), r.format, r.opt.LineChars)
 	var shown, content strings.Builder
+	if room := int(min(section.Size(), int64(r.opt.ReadBytes))); r.counted { // each line has a number before it
+		content.Grow(room)
+		shown.Grow(room + 8*int(min(r.total, int64(limit))))
+	}
 	number, cut, more := first, 0, false
 	for sc.Scan() {
 		line := sc.Line()
@@ -209,7 +218,7 @@ func (r *reading) lines(ctx context.Context) error {
 			more = true
 			break
 		}
-		fmt.Fprintf(&shown, "%6d\t%s\n", number, body)
+		writeLine(&shown, number, body)
 		content.WriteString(body)
 		if line.Ended {
 			content.WriteByte('\n')
@@ -222,6 +231,17 @@ func (r *reading) lines(ctx context.Context) error {
 	r.out.Content = content.String()
 	r.finish(first, number-1, more, cut, &shown)
 	return nil
+}
+
+// writeLine writes a line with its number, right-aligned.
+func writeLine(b *strings.Builder, number int64, body string) {
+	var digits [20]byte
+	n := strconv.AppendInt(digits[:0], number, 10)
+	b.WriteString("      "[:max(0, 6-len(n))])
+	b.Write(n)
+	b.WriteByte('\t')
+	b.WriteString(body)
+	b.WriteByte('\n')
 }
 
 // finish says what was shown, what is left and how to get it.

@@ -33,7 +33,12 @@ type Scanner struct {
 // NewScanner returns a scanner over r, which starts at a line after the byte order mark. Of each line it keeps at most
 // maxChars characters.
 func NewScanner(r io.Reader, f Format, maxChars int) *Scanner {
-	return &Scanner{r: bufio.NewReaderSize(f.reader(r), blockSize), max: maxChars}
+	return NewScannerOf(r, blockSize, f, maxChars)
+}
+
+// NewScannerOf is NewScanner for a reader of about size bytes, for which it takes no more memory than it needs.
+func NewScannerOf(r io.Reader, size int64, f Format, maxChars int) *Scanner {
+	return &Scanner{r: bufio.NewReaderSize(f.reader(r), int(max(512, min(blockSize, size+1)))), max: maxChars}
 }
 
 // Scan reads the next line and reports whether there was one.
@@ -110,10 +115,13 @@ func runeStarts(p []byte) (n int) {
 // lines, it returns size and the number of lines it has.
 func LineStart(ctx context.Context, r io.ReaderAt, size int64, f Format, n int64) (offset, line int64, err error) {
 	offset, line = f.Mark(), 1
-	buf := make([]byte, blockSize)
+	var buf []byte
 	for line < n && offset < size {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
+		}
+		if buf == nil {
+			buf = make([]byte, min(blockSize, size-offset))
 		}
 		block, err := readBlock(r, buf[:min(blockSize, size-offset)], offset)
 		if err != nil {
