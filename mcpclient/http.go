@@ -166,6 +166,9 @@ func (w *web) refused(ctx context.Context, res *http.Response) error {
 
 // why returns the refusal that explains err, or err.
 func (w *web) why(err error) error {
+	if e, ok := errors.AsType[*tongs.Error](err); ok {
+		return e
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil && w.refusal != nil {

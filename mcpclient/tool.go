@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -379,7 +380,8 @@ func (t *tool) ask(ctx context.Context, s *session, env *tongs.Env, call *tongs.
 // failure says what became of a call that was not answered.
 func (t *tool) failure(s *session, err error) error {
 	server := t.host.cfg.Name
-	if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok && s.alive() {
+	_, unsent := errors.AsType[*url.Error](err) // which the SDK calls an error of the protocol
+	if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok && !unsent && s.alive() {
 		switch rpc.Code {
 		case codeTooLarge:
 			return tongs.Errorf(tongs.CodeTooLarge, "the MCP server %s: %s", server, rpc.Message)
