@@ -57,7 +57,10 @@ func (pl *planner) steps() (list []step, err error) {
 		unsealed[p] = true
 		old := fi.Mode() & modeBits
 		list = append(list, step{Op: opMode, Path: p, Old: old, New: old | 0o200})
-		if to, stays := pl.final(p); stays {
+		to, stays := pl.final(p)
+		if k := slices.IndexFunc(pl.modes, func(m modeChange) bool { return m.path == to }); stays && k >= 0 {
+			pl.modes[k].old = old | 0o200 // it gets another mode anyway
+		} else if stays {
 			pl.modes = append(pl.modes, modeChange{path: to, old: old | 0o200, new: old, quiet: true})
 		}
 		return nil

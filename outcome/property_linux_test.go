@@ -293,14 +293,15 @@ func compare(start, want, got map[string]object) (diffs []string) {
 
 // TestProgramsDirectAndCommitted runs random programs directly on a copy of a tree, and held back and then committed on
 // another: the trees must be the same. Then the commit is undone: the tree must be what it was. TONGS_OUTCOME_PROGRAMS
-// is how many.
+// is how many, TONGS_OUTCOME_FIRST the first one.
 func TestProgramsDirectAndCommitted(t *testing.T) {
 	count, batch := 60, 30
 	if n, err := strconv.Atoi(os.Getenv("TONGS_OUTCOME_PROGRAMS")); err == nil {
 		count, batch = n, 250
 	}
-	for first := 0; first < count; first += batch {
-		programs(t, first, min(batch, count-first))
+	start, _ := strconv.Atoi(os.Getenv("TONGS_OUTCOME_FIRST")) // to look at a program again
+	for first := start; first < start+count; first += batch {
+		programs(t, first, min(batch, start+count-first))
 		if t.Failed() {
 			return
 		}
@@ -353,6 +354,9 @@ func programs(t *testing.T, first, count int) {
 		maps.DeleteFunc(all, func(path string, _ object) bool { return shut[programOf(path)] })
 	}
 	if d := compare(nil, start, end); len(d) > 0 {
+		for c, err := range b.journal.Changes(entry.ID) {
+			t.Log(c, err)
+		}
 		t.Fatalf("programs %d to %d: after undo %d differences, first %v", first, first+count-1, len(d), d[:min(len(d), 10)])
 	}
 }
