@@ -70,6 +70,13 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 		p.scratch = dir
 	}
 	policy := c.policy(cmd, effects, p.scratch)
+	var err error
+	if p.onCopy, err = c.aside(ctx, cmd, background); err != nil {
+		return nil, err
+	}
+	if p.onCopy {
+		c.overlay(&policy)
+	}
 	if err := c.ruled(&policy, c.grant); err != nil {
 		return nil, err
 	}
@@ -82,11 +89,11 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 	if background {
 		run.Policy.Limits.Wall = -1
 	}
-	if !cmd.ReadOnly {
+	if !cmd.ReadOnly && !p.onCopy {
 		c.grant.Sent("ran " + strings.Join(cmd.Argv, " "))
 	}
 	if err := p.begin(ctx, run); err != nil {
-		return nil, err
+		return nil, p.beforehand(err)
 	}
 	return p, nil
 }
@@ -114,11 +121,11 @@ var errUnfinished = errors.New("an earlier program was not finished")
 
 // found is told the protected names that are there before the program runs.
 func (p *process) found(names []string) (err error) {
-	runs := journal{p.opt.Runs}
+	runs := runLog{p.opt.Runs}
 	if p.unfinished = runs.unfinished(names); len(p.unfinished) > 0 {
 		return errUnfinished
 	}
-	if p.cmd.ReadOnly || p.entry != nil {
+	if p.cmd.ReadOnly || p.onCopy || p.entry != nil {
 		return nil
 	}
 	if p.entry, err = runs.begin(record{p.grant.Call().ID, p.cmd.Argv, p.writable(), names}); err != nil {
@@ -174,9 +181,11 @@ type process struct {
 	inner      *sandbox.Process
 	scratch    string
 	background bool
+	// onCopy is set where what it writes is held back.
+	onCopy bool
 	// effects are those that were decided when it was started.
 	effects []tongs.Effect
-	// entry is that of the journal, unfinished what was found in it.
+	// entry is that of the log of runs, unfinished what was found in it.
 	entry      *entry
 	unfinished []*unfinished
 
@@ -254,6 +263,10 @@ func (p *process) finish(ctx context.Context) {
 		return
 	}
 	need := p.need(res)
+	if p.onCopy {
+		p.finishCopy(ctx, res, need)
+		return
+	}
 	h := p.hold(res.Report.Planted, p.effects)
 	p.held.add(h)
 	switch {
@@ -265,6 +278,24 @@ func (p *process) finish(ctx context.Context) {
 		p.held.ask(ctx, p.grant, reasonPlanted)
 	}
 	p.exited = p.exit(res)
+}
+
+// finishCopy has what the program did to a copy decided. What failed for want of something that can be asked for, or was
+// cut off, leaves nothing.
+func (p *process) finishCopy(ctx context.Context, res *sandbox.Result, need *tongs.Need) {
+	p.exited = p.exit(res)
+	switch {
+	case p.err != nil || ctx.Err() != nil:
+		p.err = errors.Join(p.err, res.Overlay.Close())
+	case need != nil && !p.grant.Call().DryRun:
+		p.err = need
+		_ = res.Overlay.Close()
+	default:
+		var told *Changed
+		if told, p.err = p.settle(ctx, res); told != nil {
+			p.exited.Report["changes"] = told
+		}
+	}
 }
 
 const reasonPlanted = "the command made protected names where there were none; they are held until you decide"

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/netguard"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace"
@@ -34,6 +35,11 @@ type Options struct {
 	// Runs is a private directory, one for each workspace, in which the programs that run are remembered, so that what one planted is looked at
 	// even if this process is killed meanwhile. Empty remembers nothing.
 	Runs string
+	// Changes keeps what programs change that run on a copy, and Layers is a private directory for such copies, on a disk.
+	// Without them no program runs so. Through are directories of the roots that such programs write to directly.
+	Changes *journal.Journal
+	Layers  string
+	Through []string
 	// Rules are those in force, so that paths they name are kept from programs. Nil means none.
 	Rules func() []tongs.Rule
 	// Limits bound each program; zero fields are the sandbox's defaults.

@@ -33,6 +33,7 @@ type runIn struct {
 	Script   string `json:"script" jsonschema:"what to run"`
 	ReadOnly bool   `json:"readOnly,omitempty" jsonschema:"keep it from writing"`
 	Scratch  bool   `json:"scratch,omitempty" jsonschema:"run it elsewhere"`
+	Copy     bool   `json:"copy,omitempty" jsonschema:"run it on a copy"`
 }
 
 type runOut struct {
@@ -51,8 +52,10 @@ type bench struct {
 	dir   string
 	asked []approval.Question
 	say   bool
-	log   audit.Log
-	desk  *approval.Desk
+	// answer, where it is set, answers instead of say.
+	answer func(approval.Question) approval.Answer
+	log    audit.Log
+	desk   *approval.Desk
 	// meanwhile happens while a person is asked.
 	meanwhile func()
 }
@@ -90,7 +93,7 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 		Run: func(ctx context.Context, env *tongs.Env, in runIn) (runOut, error) {
 			var out bytes.Buffer
 			exit, err := env.Commands.Run(ctx, &tongs.Command{
-				Argv: []string{"sh", "-c", in.Script}, Dir: env.Dir, Stdout: &out, Stderr: &out, ReadOnly: in.ReadOnly, Scratch: in.Scratch,
+				Argv: []string{"sh", "-c", in.Script}, Dir: env.Dir, Stdout: &out, Stderr: &out, ReadOnly: in.ReadOnly, Scratch: in.Scratch, OnCopy: in.Copy,
 			})
 			if err != nil {
 				return runOut{}, err
@@ -121,6 +124,9 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 	person := approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		b.asked = append(b.asked, q)
 		b.meanwhile()
+		if b.answer != nil {
+			return b.answer(q), nil
+		}
 		return approval.Answer{Approved: b.say}, nil
 	})
 	b.desk = &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}}

@@ -103,7 +103,7 @@ func TestRulesHoldBelowDirectories(t *testing.T) {
 		for _, name := range []string{"private/deep/hidden", "old/a/b.keep", "new/gen/x", "fine/a/b"} {
 			w.put(t, name, "content of "+name)
 		}
-		res := w.model("list_directory", args{"path": ".", "recursive": true})
+		res := w.model("list_directory", args{"path": ".", "recursive": true, "format": "flat"})
 		must(t, res, "")
 		if strings.Contains(res.Content, "hidden") || !strings.Contains(res.Content, "fine/a/b") {
 			t.Errorf("mode %s: listed %s", m, res.Content)

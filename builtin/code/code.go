@@ -2,7 +2,8 @@
 //
 // A program runs in a directory of its own, which is empty when it starts; what it leaves there comes back as files, and
 // images among them as attachments. The workspace is there to read, under the path that the variable WORKSPACE
-// holds; with write it can be changed, and somebody is asked. Secrets in it are hidden, as for every program.
+// holds. What a program changes in it is done to a copy, and decided once it is known; with write it changes the
+// workspace itself, and somebody is asked before. Secrets in it are hidden, as for every program.
 //
 // A call is free only where the sandbox is full, the workspace read-only, and no network wanted. A grant holds for the
 // program as it was shown: it is bound to a hash of the language, the code, the environment and the way it runs.
@@ -41,6 +42,9 @@ type Options struct {
 	// Full reports whether the sandbox enforces everything it can. Nil is a sandbox that does not, so that every call
 	// is asked for.
 	Full func(ctx context.Context) bool
+	// Copies reports whether programs can be run on a copy of the workspace, so that what they change there is decided
+	// afterwards. Nil is a sandbox that cannot: the workspace is read-only then.
+	Copies func(ctx context.Context) bool
 	// LookPath finds the program that a bare name runs in the sandbox: exec.LookPath of this process.
 	LookPath func(name string) (string, bool)
 	// Timeout is how long a program may take that names no timeout: 60 s. MaxTimeout is the most that it can name: 600 s.
@@ -55,7 +59,7 @@ type Input struct {
 	Env      map[string]string `json:"env,omitempty" jsonschema:"Further environment variables."`
 	Timeout  int               `json:"timeout,omitempty" jsonschema:"Seconds until it is killed." min:"1"`
 	Network  bool              `json:"network,omitempty" jsonschema:"Let it ask for hosts to reach."`
-	Write    bool              `json:"write,omitempty" jsonschema:"Let it change the workspace."`
+	Write    bool              `json:"write,omitempty" jsonschema:"Let it change the workspace directly."`
 }
 
 // timeout is how long a program may take.
@@ -121,6 +125,9 @@ func New(opt Options) (tongs.Tool, error) {
 	if opt.Full == nil {
 		opt.Full = func(context.Context) bool { return false }
 	}
+	if opt.Copies == nil {
+		opt.Copies = func(context.Context) bool { return false }
+	}
 	if opt.LookPath == nil {
 		opt.LookPath = func(name string) (string, bool) {
 			found, err := exec.LookPath(name)
@@ -146,7 +153,7 @@ func New(opt Options) (tongs.Tool, error) {
 			Input: input, ArgAliases: aliases,
 			Name: name, Title: "Run code", Toolset: Toolset, Complex: true,
 			Description: "Runs a program in a sandbox, in an empty directory whose files come back. " +
-				"The workspace ($WORKSPACE) is read-only, and there is no network, unless asked for.",
+				"$WORKSPACE is a copy of the workspace; changes to it may be asked about. No network unless asked for.",
 			Needs: tongs.Execute | tongs.Read, Optional: tongs.Write | tongs.Network,
 			Hints: tongs.Hints{OpenWorld: true, Destructive: true},
 		},
@@ -232,7 +239,7 @@ func (t *tool) plan(ctx context.Context, _ *tongs.View, in Input) (*tongs.Plan, 
 		decision = tongs.PreApproved
 	}
 	return &tongs.Plan{
-		Effects: effects, Default: &decision, Message: message(in, full), Kind: tongs.KindExecute,
+		Effects: effects, Default: &decision, Message: message(in, full), Kind: tongs.KindExecute, Contained: true,
 		Preview: func(context.Context) (string, error) { return preview(in), nil },
 	}, nil
 }
@@ -284,7 +291,11 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, in Input) (Output, error
 		Argv: append([]string{"/bin/sh", "-c", lang.script(program, in.Code), program}, in.Args...),
 		Env:  lang.environ(in.Env), Dir: env.Dir, Stdin: strings.NewReader(in.Code),
 		Stdout: screen.Tee(stdout), Stderr: screen.Tee(stderr), Timeout: t.opt.timeout(in),
-		ReadOnly: !in.Write, Scratch: true, Full: full, Effects: effects,
+		Scratch: true, Full: full, Effects: effects,
+	}
+	if !in.Write {
+		cmd.OnCopy = full && t.opt.Copies(ctx)
+		cmd.ReadOnly = !cmd.OnCopy
 	}
 	exit, err := env.Commands.Run(ctx, cmd)
 	var remarks []string

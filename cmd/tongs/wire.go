@@ -263,14 +263,15 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	}
 	confined := confine.New(confine.Options{
 		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules), Rules: opt.Rules,
-		Cache: filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
-		Runs:  filepath.Join(s.stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(s.workspace.Dir())))[:16]),
+		Cache:   filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
+		Changes: s.journal, Layers: filepath.Join(s.stateDir, "layers"),
+		Runs: filepath.Join(s.stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(s.workspace.Dir())))[:16]),
 		Limits: sandbox.Limits{
 			CPU: l.CommandCPU, Memory: l.CommandMemory, PIDs: l.CommandProcesses, FileSize: l.CommandFileSize, Disk: l.CommandDisk,
 			Files: l.CommandFiles, Tmp: l.CommandTmp, Descriptors: l.CommandDescriptors, Output: l.CommandOutput,
 		},
 	})
-	opt.Commands = confined.Commands
+	opt.Commands, opt.Outcomes = confined.Commands, confined.Outcomes
 	return confined, nil
 }
 
@@ -317,7 +318,7 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 		running.JobOutput = func(_, job string) tongs.Stream { return bounds.Stream(job, "job", nil) }
 	}
 	if confined != nil {
-		running.Full, programs.Full = confined.Full, confined.Full
+		running.Full, programs.Full, programs.Copies = confined.Full, confined.Full, confined.Outcomes
 	}
 	commands, err := shell.New(running)
 	if err != nil {

@@ -26,12 +26,36 @@ type report struct {
 	DeniedHosts []string `json:"deniedHosts"`
 	Outside     []string `json:"outside"`
 	Leftover    int      `json:"leftover"`
+	Changes     *changes `json:"changes"`
 	Usage       *struct {
 		User   time.Duration `json:"user"`
 		System time.Duration `json:"system"`
 		MaxRSS int64         `json:"maxRSS"`
 		Memory int64         `json:"memory"`
 	} `json:"usage"`
+}
+
+// changes is what became of what a program did to a copy of the files.
+type changes struct {
+	Made, Dropped, Entry, Preview string
+	Paths                         []string
+}
+
+// notes says which changes hold, and which do not.
+func (c *changes) notes() (notes []string) {
+	switch {
+	case c == nil:
+		return nil
+	case c.Preview != "":
+		return []string{"dry run, nothing of this holds:\n" + strings.TrimRight(c.Preview, "\n")}
+	}
+	if c.Made != "" {
+		notes = append(notes, "changed: "+Plain(strings.Join(c.Paths, ", ")))
+	}
+	if c.Dropped != "" {
+		notes = append(notes, "ran on a copy; dropped: "+c.Dropped)
+	}
+	return notes
 }
 
 // held is a protected name that a program made.
@@ -59,6 +83,7 @@ func Read(exit *tongs.Exit) (notes []string, usage *Usage) {
 			strings.Join(r.Planted, ", "))
 	}
 	notes = append(notes, heldNotes(r.Held)...)
+	notes = append(notes, r.Changes.notes()...)
 	if len(r.Approved) > 0 {
 		var names []string
 		for _, h := range r.Approved {

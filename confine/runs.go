@@ -12,9 +12,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// journal remembers the programs that run, so that what one planted whose host was killed is not taken for accepted.
-// Each has a file that its host keeps locked; the lock of a dead host is free. The empty journal remembers nothing.
-type journal struct{ dir string }
+// runLog remembers the programs that run, so that what one planted whose host was killed is not taken for accepted.
+// Each has a file that its host keeps locked; the lock of a dead host is free. The empty log remembers nothing.
+type runLog struct{ dir string }
 
 // record is what is remembered of a program.
 type record struct {
@@ -32,10 +32,10 @@ type entry struct {
 	lock *flock.Flock
 }
 
-const journalSuffix = ".json"
+const runSuffix = ".json"
 
 // begin remembers a program that is about to run.
-func (j journal) begin(r record) (*entry, error) {
+func (j runLog) begin(r record) (*entry, error) {
 	if j.dir == "" {
 		return nil, nil
 	}
@@ -51,7 +51,7 @@ func (j journal) begin(r record) (*entry, error) {
 	if err == nil {
 		// A file of its own, since some systems let nobody read a locked one. It appears whole or not at all.
 		if err = os.WriteFile(e.name+".new", data, 0o600); err == nil {
-			err = os.Rename(e.name+".new", e.name+journalSuffix)
+			err = os.Rename(e.name+".new", e.name+runSuffix)
 		}
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func (e *entry) end() {
 	if e == nil {
 		return
 	}
-	for _, suffix := range []string{journalSuffix, ".new"} {
+	for _, suffix := range []string{runSuffix, ".new"} {
 		_ = os.Remove(e.name + suffix)
 	}
 	_ = e.lock.Unlock()
@@ -81,17 +81,17 @@ type unfinished struct {
 	planted []string
 }
 
-// unfinished takes the programs that were not finished out of the journal. Names are the protected names that are there.
+// unfinished takes the programs that were not finished out of the log. Names are the protected names that are there.
 // A name that a program which still runs did not find when it began is left to that one.
-func (j journal) unfinished(names []string) (list []*unfinished) {
+func (j runLog) unfinished(names []string) (list []*unfinished) {
 	entries, _ := os.ReadDir(j.dir)
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), journalSuffix)
+		name, ok := strings.CutSuffix(e.Name(), runSuffix)
 		if !ok {
 			continue
 		}
 		u := &unfinished{entry: &entry{name: filepath.Join(j.dir, name)}}
-		data, err := os.ReadFile(u.name + journalSuffix)
+		data, err := os.ReadFile(u.name + runSuffix)
 		if err != nil || json.Unmarshal(data, &u.record) != nil {
 			continue
 		}
@@ -101,7 +101,7 @@ func (j journal) unfinished(names []string) (list []*unfinished) {
 			names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !slices.Contains(u.Had, n) })
 			continue
 		}
-		if _, err := os.Lstat(u.name + journalSuffix); err != nil { // finished meanwhile
+		if _, err := os.Lstat(u.name + runSuffix); err != nil { // finished meanwhile
 			u.end()
 			continue
 		}

@@ -1,0 +1,244 @@
+package confine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/outcome"
+	"github.com/tongs-ai/tongs/sandbox"
+)
+
+// maxDiff is how much of what a program changed a person is shown before they ask for more.
+const maxDiff = 128 << 10
+
+// Outcomes reports whether programs can be run on a copy of the workspace, and what they changed be decided afterwards.
+// It is what engine.Options.Outcomes wants.
+func (c *Confiner) Outcomes(ctx context.Context) bool {
+	return c.opt.Changes != nil && c.opt.Layers != "" && c.Full(ctx)
+}
+
+// aside reports whether the program runs on a copy.
+func (c *commands) aside(ctx context.Context, cmd *tongs.Command, background bool) (bool, error) {
+	judging, ok := c.grant.(tongs.Judging)
+	deferred := ok && judging.Deferred()
+	if cmd.ReadOnly || !cmd.OnCopy && !deferred {
+		return false, nil
+	}
+	switch {
+	case background:
+		return false, tongs.Errorf(tongs.CodeInvalidArgs, "a program that goes on in the background cannot be run on a copy of the files")
+	case !ok || !c.Outcomes(ctx):
+		return false, tongs.Errorf(tongs.CodeSandboxUnavailable, "programs cannot be run on a copy of the files here; 'tongs doctor' says why")
+	}
+	return true, nil
+}
+
+// overlay holds back what the program writes to the roots.
+func (c *commands) overlay(p *sandbox.Policy) {
+	p.Overlay = &sandbox.Overlay{Roots: c.writable(), Dir: c.opt.Layers, Through: c.opt.Through}
+}
+
+// beforehand turns the refusal of a copy, for a call that nobody decided yet, into what must be decided then: somebody is
+// asked before it runs.
+func (p *process) beforehand(err error) error {
+	if !p.onCopy || p.cmd.OnCopy || tongs.CodeOf(err) != tongs.CodeSandboxUnavailable || p.grant.Call().DryRun {
+		return err
+	}
+	return &tongs.Need{
+		Effects: []tongs.Effect{{Kind: tongs.EffectExecute, Argv: p.cmd.Argv}},
+		Reason:  "it cannot be run on a copy of the files first: " + err.Error(),
+	}
+}
+
+// Changed is what became of the changes of a program that ran on a copy.
+type Changed struct {
+	// Made and Dropped say how many changes there were: "2 added, 1 modified".
+	Made    string `json:"made,omitempty"`
+	Dropped string `json:"dropped,omitempty"`
+	// Paths are some of the changes that were made, one a line of words.
+	Paths []string `json:"paths,omitempty"`
+	// Entry is the one of the journal, by which they can be undone.
+	Entry string `json:"entry,omitempty"`
+	// Preview shows what a dry run changed.
+	Preview string `json:"preview,omitempty"`
+}
+
+// settle decides what the program did to the copy and makes what was kept of it hold.
+func (p *process) settle(ctx context.Context, res *sandbox.Result) (*Changed, error) {
+	set, err := p.changes(ctx, res.Overlay)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Drop()
+	told := &Changed{}
+	if len(set.Changes()) == 0 {
+		return told, nil
+	}
+	told.Dropped = set.Counts().String()
+	if p.grant.Call().DryRun {
+		told.Preview = set.Preview(maxDiff)
+		return told, nil
+	}
+	o := &tongs.Outcome{
+		Changes: describe(set.Changes()), Notes: p.remarks(set, res),
+		Preview: func(context.Context) (string, error) { return set.Preview(maxDiff), nil },
+	}
+	o.Identify = func(ctx context.Context) error { return identifyAll(ctx, set, o.Changes) }
+	keep, err := p.grant.(tongs.Judging).Judge(ctx, o)
+	if err != nil || len(keep) == 0 {
+		return told, err
+	}
+	return told, p.commit(ctx, set, keep, told)
+}
+
+// changes reads the layers of a run.
+func (p *process) changes(ctx context.Context, layers *sandbox.Layers) (*outcome.Set, error) {
+	opt := outcome.Options{Drop: layers.Close, First: func(at tongs.Path) bool {
+		_, protected := p.opt.Workspace.Protected(at)
+		return protected
+	}}
+	for _, l := range layers.List {
+		at, err := p.opt.Workspace.Resolve(tongs.Path{Rel: "."}, l.Root)
+		if err != nil {
+			return nil, errors.Join(err, layers.Close())
+		}
+		opt.Layers = append(opt.Layers, outcome.Layer{
+			At: at, Root: l.Root, Upper: l.Upper, Copied: l.Copied, Through: l.Through, Began: l.Began, Ready: l.Ready, Clock: l.Clock,
+			Device: l.Device, Inode: l.Inode,
+		})
+	}
+	set, err := outcome.Read(ctx, opt)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("what the command changed cannot be told, and does not hold: %w", err), layers.Close())
+	}
+	return set, nil
+}
+
+// describe tells of changes in the words of calls. What cannot be kept is left out.
+func describe(changes []outcome.Change) []tongs.Change {
+	types := map[journal.Type]tongs.FileType{
+		journal.File: tongs.FileRegular, journal.Dir: tongs.FileDirectory, journal.Link: tongs.FileSymlink, journal.Other: tongs.FileOther,
+	}
+	list := make([]tongs.Change, 0, len(changes))
+	for _, c := range changes {
+		if c.Refused != "" {
+			continue
+		}
+		d := tongs.Change{
+			Path: c.Path, Kind: tongs.ChangeKind(c.Kind), From: c.From, Type: types[c.After.Type],
+			Before: c.Before.Size + c.Bytes, After: c.After.Size,
+		}
+		switch c.Kind {
+		case outcome.Mode:
+			d.Kind = tongs.Modified
+		case outcome.Deleted:
+			d.Type = types[c.Before.Type]
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// remarks are what a person should know besides the changes.
+func (p *process) remarks(set *outcome.Set, res *sandbox.Result) (notes []string) {
+	for _, c := range set.Changes() {
+		if c.Refused != "" && len(notes) < 10 {
+			notes = append(notes, c.Path.String()+" cannot be kept: "+c.Refused)
+		}
+	}
+	if hosts := p.deniedHosts(); len(hosts) > 0 {
+		notes = append(notes, "it tried to reach "+strings.Join(hosts, ", ")+" and could not")
+	}
+	if res.ExitCode != 0 {
+		notes = append(notes, fmt.Sprintf("it failed, with exit code %d", res.ExitCode))
+	}
+	return notes
+}
+
+// identifyAll binds each change to what the program left.
+func identifyAll(ctx context.Context, set *outcome.Set, changes []tongs.Change) error {
+	versions := make(map[tongs.Path]tongs.Version, len(changes))
+	for i := range set.Changes() {
+		c := &set.Changes()[i]
+		if c.Refused != "" {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		h := sha256.New()
+		fmt.Fprintf(h, "%s %v %q\n", c.After.Type, c.After.Mode, c.After.Target)
+		if c.After.Type == journal.File {
+			if err := hashFile(h, set, c); err != nil {
+				return fmt.Errorf("reading what the command wrote to %s: %w", c.Path, err)
+			}
+		}
+		versions[c.Path] = tongs.Version("outcome:" + hex.EncodeToString(h.Sum(nil)))
+	}
+	for i := range changes {
+		changes[i].Version = versions[changes[i].Path]
+	}
+	return nil
+}
+
+func hashFile(h io.Writer, set *outcome.Set, c *outcome.Change) error {
+	f, err := set.Open(c)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(h, f)
+	return err
+}
+
+// maxPaths is how many of the changes that were made a result tells of.
+const maxPaths = 30
+
+// commit makes what was kept hold, all of it or nothing.
+func (p *process) commit(ctx context.Context, set *outcome.Set, keep []tongs.Change, told *Changed) error {
+	paths := make([]string, len(keep))
+	for i, c := range keep {
+		paths[i] = c.Path.String()
+		if i < maxPaths {
+			told.Paths = append(told.Paths, string(c.Kind)+" "+paths[i])
+		}
+	}
+	if len(keep) > maxPaths {
+		told.Paths = append(told.Paths, fmt.Sprintf("and %d more", len(keep)-maxPaths))
+	}
+	call := p.grant.Call()
+	roots := map[string]string{}
+	for _, root := range p.opt.Workspace.Roots() {
+		roots[root.Name] = filepath.Clean(root.Dir)
+	}
+	all := len(keep) == len(describe(set.Changes()))
+	if all {
+		paths = nil
+	}
+	entry, err := set.Commit(context.WithoutCancel(ctx), p.opt.Changes, journal.Entry{
+		Call: call.ID, Session: call.Session, Agents: call.Agents, Tool: call.Tool, Roots: roots,
+	}, paths)
+	if conflict, ok := errors.AsType[*journal.ConflictError](err); ok {
+		told.Paths = nil
+		return tongs.Errorf(tongs.CodeStaleFile,
+			"the files changed while the command ran, so nothing that it changed holds: %w; look at them and run it again", conflict)
+	}
+	if err != nil {
+		told.Paths = nil
+		return fmt.Errorf("what the command changed could not be kept, and nothing of it holds: %w", err)
+	}
+	told.Made, told.Entry = told.Dropped, entry.ID
+	if told.Dropped = ""; !all {
+		told.Made, told.Dropped = fmt.Sprintf("%d paths", len(keep)), fmt.Sprintf("%d paths", len(set.Changes())-len(keep))
+	}
+	p.grant.Sent("ran " + strings.Join(p.cmd.Argv, " "))
+	return nil
+}
