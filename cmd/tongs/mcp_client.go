@@ -24,7 +24,7 @@ import (
 func (a *app) mcpCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.mcpAddCommand(), a.mcpListCommand(), a.mcpRemoveCommand(), a.mcpReviewCommand(), a.mcpTestCommand(),
-		a.mcpImportCommand(), a.mcpWrapCommand(),
+		a.mcpLoginCommand(), a.mcpLogoutCommand(), a.mcpImportCommand(), a.mcpWrapCommand(),
 	}
 }
 
@@ -175,7 +175,7 @@ func replaceFile(path string, data []byte, mode fs.FileMode) error {
 func (a *app) mcpRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Stop using an MCP server",
-		Long:    "Remove an MCP server from your configuration, and forget what you approved of it.",
+		Long:    "Remove an MCP server from your configuration, and forget what you approved of it and your login to it.",
 		Example: "  tongs mcp remove github", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
 			path, data, err := a.userConfig()
@@ -197,6 +197,9 @@ func (a *app) mcpRemoveCommand() *cobra.Command {
 				return tongs.Errorf(tongs.CodeConfigError, "%w", err)
 			}
 			if _, err := serverStore(dir).Remove(args[0]); err != nil {
+				return err
+			}
+			if _, err := loginStore(dir).Remove(args[0]); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.err, "Removed %s from %s.\n", clean(args[0]), clean(path))
@@ -296,9 +299,9 @@ func (u unpinned) Load(server, identity string) (*mcpclient.Record, error) {
 
 // addMCP makes the tools of the configured MCP servers part of the registry, now and whenever they change.
 func (s *system) addMCP(a *app, w wiring) error {
-	opt := mcpclient.Options{Store: serverStore(s.stateDir), Root: s.place.workspace, Version: version}
+	opt := mcpclient.Options{Store: serverStore(s.stateDir), Logins: loginStore(s.stateDir), Root: s.place.workspace, Version: version}
 	if w.unattended && !a.ownState(s.stateDir) {
-		opt.Store = unpinned{opt.Store}
+		opt.Store, opt.Logins = unpinned{opt.Store}, nil
 	}
 	if w.cancel != nil {
 		opt.Elicit = elicitAtTerminal

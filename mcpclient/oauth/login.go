@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tongs-ai/tongs"
 )
 
 // LoginOptions are what a person logs in with. Zero values are meaningful, but for Open.
@@ -140,7 +142,7 @@ func (r *Resource) visit(ctx context.Context, ln net.Listener, p *place, l *Logi
 	}
 	select {
 	case <-ctx.Done():
-		return "", fmt.Errorf("nobody logged in to the MCP server %s: %w", r.Name, context.Cause(ctx))
+		return "", tongs.Errorf(tongs.CodeCancelled, "nobody logged in to the MCP server %s: %w", r.Name, context.Cause(ctx))
 	case a := <-answers.first:
 		return a.Get("code"), judgeAnswer(r.Name, a, l.Issuer, p.as.AuthorizationResponseIssParameterSupported)
 	}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/mcpclient/oauth"
+)
+
+// loginTime is how long a person may take to log in.
+const loginTime = 10 * time.Minute
+
+// loginStore keeps logins beside what is known of the servers.
+func loginStore(stateDir string) oauth.Store {
+	return oauth.Directory(filepath.Join(stateDir, "mcp", "logins"))
+}
+
+func (a *app) mcpLoginCommand() *cobra.Command {
+	var opt oauth.LoginOptions
+	var secret string
+	var stay bool
+	cmd := &cobra.Command{
+		Use: "login NAME", Short: "Log in to an MCP server",
+		Long: "Log in to an MCP server that has a URL and wants a login (OAuth). Your browser is sent to where the server's accounts\n" +
+			"are, and brings the answer back to this command, on this machine. What comes of it is kept in the state directory,\n" +
+			"readable by you alone, sent to that URL and nowhere else, and renewed when it ends.\n\n" +
+			"Most servers need no flags. Some know only clients that somebody registered with them: --client-id names one, and --port\n" +
+			"the port of its redirect address, http://127.0.0.1:PORT/callback. To log in on a machine without a browser, forward that\n" +
+			"port to it: ssh -L PORT:127.0.0.1:PORT, and open the address that --no-browser prints.",
+		Example: "  tongs mcp login tracker\n  tongs mcp login tracker --no-browser --port 8976\n" +
+			"  tongs mcp login crm --client-id tongs-desktop --client-secret-env CRM_SECRET --port 8976",
+		Args: cobra.ExactArgs(1),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&stay, "no-browser", false, "only print the address to open")
+	f.StringVar(&opt.ClientID, "client-id", "", "the client that was registered for you, or the https URL of a document about one")
+	f.StringVar(&secret, "client-secret-env", "", "the environment variable that holds the client's secret")
+	f.StringSliceVar(&opt.Scopes, "scope", nil, "ask for more than the server does")
+	f.StringSliceVar(&opt.Hosts, "allow-host", nil, "a host of this machine or network where the server's accounts may be, as HOST or HOST:PORT")
+	f.IntVar(&opt.Port, "port", 0, "the port that receives the answer (default: any)")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		if secret != "" {
+			value, ok := os.LookupEnv(secret)
+			if !ok || value == "" {
+				return usagef("--client-secret-env: the environment variable %q is not set", secret)
+			}
+			opt.ClientSecret = oauth.Secret(value)
+		}
+		if opt.Port < 0 || opt.Port > 65535 {
+			return usagef("--port %d: want a port from 1 to 65535", opt.Port)
+		}
+		opt.Open = func(ctx context.Context, v oauth.Visit) error { return a.sendTo(ctx, args[0], v, !stay) }
+		return a.login(cmd.Context(), args[0], opt)
+	})
+	return cmd
+}
+
+func (a *app) login(ctx context.Context, name string, opt oauth.LoginOptions) error {
+	sys, err := a.open(ctx, wiring{})
+	if err != nil {
+		return err
+	}
+	defer sys.close()
+	ctx, cancel := context.WithTimeoutCause(ctx, loginTime, tongs.Errorf(tongs.CodeTimeout, "nothing came back within %s", loginTime))
+	defer cancel()
+	l, err := sys.mcp.Login(ctx, name, opt)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "Logged in to %s with %s%s.\n", clean(name), clean(l.Issuer), clean(forScopes(l.Scopes)))
+	if l.Refresh == "" && !l.Expires.IsZero() {
+		fmt.Fprintf(a.err, "It ends at %s, and nothing renews it.\n", l.Expires.Local().Format(time.DateTime))
+	}
+	for _, s := range sys.mcp.States() {
+		if s.Name == name && s.Status == "not reviewed" {
+			fmt.Fprintf(a.err, "Next: tongs mcp review %s\n", clean(name))
+		}
+	}
+	return nil
+}
+
+func forScopes(scopes []string) string {
+	if len(scopes) == 0 {
+		return ""
+	}
+	return ", for " + strings.Join(scopes, ", ")
+}
+
+// sendTo tells a person where to log in, and opens the page if they want that.
+func (a *app) sendTo(ctx context.Context, name string, v oauth.Visit, open bool) error {
+	fmt.Fprintf(a.err, "Log in to %s with %s%s. The page is:\n\n  %s\n\n", clean(name), clean(v.Issuer), clean(forScopes(v.Scopes)), clean(v.URL))
+	if open {
+		if err := browse(ctx, v.URL); err != nil {
+			fmt.Fprintln(a.err, "No browser could be started; open the page yourself, on this machine.")
+		}
+	}
+	fmt.Fprintln(a.err, "Waiting for the answer; Ctrl-C gives up.")
+	return nil
+}
+
+// browse opens a page in the browser of the person. The URL is one that package oauth made, and starts with a scheme.
+func browse(ctx context.Context, page string) error {
+	argv := []string{"xdg-open", page}
+	switch runtime.GOOS {
+	case "darwin":
+		argv = []string{"open", page}
+	case "windows":
+		argv = []string{"rundll32", "url.dll,FileProtocolHandler", page}
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }()
+	return nil
+}
+
+func (a *app) mcpLogoutCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "logout NAME", Short: "Forget the login to an MCP server",
+		Long:    "Forget the login to an MCP server, and ask the server that issued it to end it.",
+		Example: "  tongs mcp logout tracker", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+			sys, err := a.open(cmd.Context(), wiring{})
+			if err != nil {
+				return err
+			}
+			defer sys.close()
+			found, ended, err := sys.mcp.Logout(cmd.Context(), args[0])
+			switch {
+			case err != nil:
+				return err
+			case !found:
+				fmt.Fprintf(a.err, "Nobody is logged in to %s.\n", clean(args[0]))
+			case ended != nil:
+				fmt.Fprintf(a.err, "Forgot the login to %s. It may go on elsewhere: %s.\n", clean(args[0]), clean(ended.Error()))
+			default:
+				fmt.Fprintf(a.err, "Logged out of %s.\n", clean(args[0]))
+			}
+			return nil
+		}),
+	}
+}
