@@ -71,7 +71,7 @@ func (l *Log) Close(ctx context.Context, call string, c *audit.Closing) error {
 
 // append adds an entry to the chain and returns its number; row 0 means its own.
 func (l *Log) append(ctx context.Context, kind audit.EntryKind, row int64, data json.RawMessage) (seq int64, err error) {
-	err = l.store.Write(ctx, func(conn *sqlite.Conn) error {
+	err = l.store.Share(ctx, func(conn *sqlite.Conn) (err error) {
 		seq, _, err = extend(conn, kind, row, data)
 		return err
 	})

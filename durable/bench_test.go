@@ -2,8 +2,11 @@ package durable
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,5 +107,47 @@ func BenchmarkVerify(b *testing.B) {
 		if _, err := db.Audit().Verify(b.Context(), ""); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkThreeWritesTogether is the same for 16 calls at a time.
+func BenchmarkThreeWritesTogether(b *testing.B) {
+	db, err := Open(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	log := db.Audit()
+	b.SetParallelism(16 / max(1, runtime.GOMAXPROCS(0)))
+	var n atomic.Int64
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			call := fmt.Sprintf("c_%d", n.Add(1))
+			err := errors.Join(log.Open(b.Context(), sampleRow(call)), log.Intent(b.Context(), call, sampleIntent),
+				log.Close(b.Context(), call, sampleClose))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+// BenchmarkSave is the cost of a value that a session keeps: another one, and the same again.
+func BenchmarkSave(b *testing.B) {
+	db, err := Open(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	for name, value := range map[string]func(i int) int{"new": func(i int) int { return i }, "same": func(int) int { return 1 }} {
+		b.Run(name, func(b *testing.B) {
+			state := db.State("s")
+			for i := 0; b.Loop(); i++ {
+				if err := state.Save(b.Context(), name, value(i)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

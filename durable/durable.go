@@ -74,6 +74,7 @@ type DB struct {
 	opts  Options
 	log   *Log
 	bell  bell
+	saved saved
 }
 
 // Options configure a DB. Zero values are meaningful.

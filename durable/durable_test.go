@@ -429,3 +429,29 @@ func TestAnswerFromAnotherOpenFileUnblocks(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 }
+
+// A value that did not change is not written again, unless another process changed it in between.
+func TestSaveAgain(t *testing.T) {
+	dir := t.TempDir()
+	var dbs [2]*DB
+	for i := range dbs {
+		db, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		dbs[i] = db
+	}
+	for i, step := range []struct {
+		db    int
+		value string
+	}{{0, "a"}, {0, "a"}, {1, "b"}, {0, "a"}, {1, "b"}, {1, "b"}, {0, "b"}, {0, "a"}} {
+		if err := dbs[step.db].State("s").Save(t.Context(), "k", step.value); err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		if _, err := dbs[1-step.db].State("s").Load(t.Context(), "k", &got); err != nil || got != step.value {
+			t.Errorf("step %d: %q, %v, want %q", i, got, err, step.value)
+		}
+	}
+}

@@ -1,9 +1,11 @@
 package durable
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -63,10 +65,53 @@ func (s *state) Save(ctx context.Context, key string, v any) error {
 	if err != nil {
 		return fmt.Errorf("state %q of session %q cannot be kept: %w", key, s.session, err)
 	}
-	_, err = s.db.write(ctx,
-		"INSERT INTO state (session, key, at, value) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET at = ?3, value = ?4",
-		s.session, key, time.Now(), value)
-	return err
+	if s.db.saved.before(s.session, key) {
+		same, err := s.has(ctx, key, value)
+		if err != nil || same {
+			return err
+		}
+	}
+	return s.db.store.Share(ctx, func(conn *sqlite.Conn) error {
+		return query(conn,
+			"INSERT INTO state (session, key, at, value) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET at = ?3, value = ?4",
+			nil, s.session, key, time.Now(), value)
+	})
+}
+
+// freshState is for how long a value is not written again where it did not change. Its age says when it may go.
+const freshState = 10 * time.Minute
+
+// has reports whether a value is kept already, and was written not long ago. Looking takes a third of writing.
+func (s *state) has(ctx context.Context, key string, value []byte) (same bool, err error) {
+	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
+		return query(conn, "SELECT value FROM state WHERE session = ? AND key = ? AND at > ?", func(stmt *sqlite.Stmt) error {
+			same = bytes.Equal(value, columnBytes(stmt, 0))
+			return nil
+		}, s.session, key, time.Now().Add(-freshState))
+	})
+	return same, err
+}
+
+// saved knows what this process wrote: only that is worth a look before it is written again.
+type saved struct {
+	mu    sync.Mutex
+	names map[[2]string]struct{}
+}
+
+// maxSaved bounds what it remembers. It is a matter of speed alone.
+const maxSaved = 4096
+
+// before reports whether a value of that name was written before, and from now on it was.
+func (s *saved) before(session, key string) bool {
+	name := [2]string{session, key}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.names[name]
+	if s.names == nil || len(s.names) >= maxSaved {
+		s.names = map[[2]string]struct{}{}
+	}
+	s.names[name] = struct{}{}
+	return ok
 }
 
 // Trust keeps which workspaces a person trusts, in which state of their content.

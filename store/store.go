@@ -37,6 +37,7 @@ type Store struct {
 	readers chan *sqlite.Conn
 	closed  chan struct{}
 	once    sync.Once
+	shared  shared
 }
 
 // ErrClosed is returned after Close.
