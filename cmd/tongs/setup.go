@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,8 +31,9 @@ type client struct {
 	entry func(command []string) any
 	// writes says that 'setup --write' edits the file.
 	writes bool
-	// then is what a person does next.
-	then string
+	// then is what a person does next; leave what keeps the client from asking a second time about calls that Tongs
+	// judges, empty where there is nothing to do.
+	then, leave string
 }
 
 func below(names ...string) func(string, string) string {
@@ -62,20 +64,31 @@ func typedEntry(command []string) any {
 	}{"stdio", command[0], command[1:]}
 }
 
+// next tells a person what to do once the file is written.
+func (c client) next(w io.Writer) {
+	fmt.Fprintln(w, c.then)
+	if c.leave != "" {
+		fmt.Fprintf(w, "%s asks about calls itself, before Tongs judges them. To leave that to Tongs: %s.\n", c.title, c.leave)
+	}
+}
+
 // clients are those that are known, in the order of the help.
 func clients() []client {
 	return []client{
 		{
 			name: "claude-code", title: "Claude Code", project: below(".mcp.json"), user: belowHome("", ".claude.json"),
 			path: []string{"mcpServers", "tongs"}, entry: typedEntry, writes: true, then: "Start claude in the project and approve the server; /mcp shows it.",
+			leave: `"permissions": {"allow": ["mcp__tongs"]} in its settings`,
 		},
 		{
 			name: "codex", title: "Codex", project: below(".codex", "config.toml"), user: belowHome("CODEX_HOME", ".codex", "config.toml"),
 			writes: true, then: "Start codex; /mcp shows the server.",
+			leave: `default_tools_approval_mode = "approve" below [mcp_servers.tongs]`,
 		},
 		{
 			name: "gemini", title: "Gemini CLI", project: below(".gemini", "settings.json"), user: belowHome("", ".gemini", "settings.json"),
 			path: []string{"mcpServers", "tongs"}, entry: plainEntry, writes: true, then: "Start gemini; /mcp shows the server.",
+			leave: `"trust": true in the server's entry`,
 		},
 		{
 			name: "opencode", title: "opencode", project: below("opencode.json"), user: belowHome("", ".config", "opencode", "opencode.json"),
@@ -154,7 +167,7 @@ func (a *app) setupClientCommand(c client) *cobra.Command {
 		if _, err := a.out.Write(text); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.err, c.then)
+		c.next(a.err)
 		return nil
 	})
 	return cmd
@@ -234,7 +247,7 @@ func (a *app) setupEdit(ctx context.Context, c client, s *setup, path string) er
 	}
 	fmt.Fprintf(a.err, "Changed %s.\n", clean(path))
 	if !s.remove {
-		fmt.Fprintln(a.err, c.then)
+		c.next(a.err)
 	}
 	return nil
 }
