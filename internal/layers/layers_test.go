@@ -77,7 +77,7 @@ var floors = []struct {
 
 // anywhere are packages for tests, which may import what they like and which no product code imports.
 var anywhere = []string{
-	"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest",
+	"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "mcpclient/oauth/oauthtest",
 	"bench/sandbox", "bench/search", "bench/mcp", "bench/outcomes",
 	"e2e/clients", "e2e/clients/model", "e2e/conformance/server", "e2e/conformance/client",
 }
