@@ -19,6 +19,10 @@ type checker struct {
 	s   *Set
 	// dirs is what was found out about directories, by layer and path: "" where they are as they were.
 	dirs map[dirKey]string
+	// saw are the inodes of directories in the first look. The second one goes by them: by then a transaction has left
+	// stamps of its own on directories.
+	saw    map[dirKey]uint64
+	second bool
 }
 
 type dirKey struct {
@@ -33,8 +37,19 @@ const (
 	whyClock   = "the clock was set back while the command ran, so that nothing tells whether it was changed"
 )
 
-func (s *Set) conflicts(ctx context.Context, changes []*Change) (list []journal.Conflict, err error) {
-	k := &checker{ctx: ctx, s: s, dirs: map[dirKey]string{}}
+// checks returns a function that looks for conflicts. It can be called twice.
+func (s *Set) checks(ctx context.Context, changes []*Change) func() ([]journal.Conflict, error) {
+	k := &checker{ctx: ctx, s: s, saw: map[dirKey]uint64{}}
+	return func() ([]journal.Conflict, error) {
+		k.dirs = map[dirKey]string{}
+		list, err := k.conflicts(changes)
+		k.second = true
+		return list, err
+	}
+}
+
+func (k *checker) conflicts(changes []*Change) (list []journal.Conflict, err error) {
+	s := k.s
 	back := make([]bool, len(s.opt.Layers))
 	for i := range s.opt.Layers {
 		back[i] = setBack(s.opt.Layers[i].Clock)
@@ -86,22 +101,36 @@ func (k *checker) change(c *Change) (why string, err error) {
 	}
 	switch c.Kind {
 	case Added, Renamed:
-		return k.comes(c.layer, rel)
+		if c.lost {
+			return whyGone, nil
+		}
+		return k.comes(c.layer, rel, c.stems)
 	case Deleted:
 		return k.goes(c.layer, rel, true)
 	}
 	return k.goes(c.layer, rel, false)
 }
 
-// comes checks a place where nothing was.
-func (k *checker) comes(layer int, rel string) (string, error) {
+// comes checks a place where nothing is. What stems from the tree was moved there, or it was there and somebody removed
+// it: then the directory changed.
+func (k *checker) comes(layer int, rel string, stems bool) (string, error) {
 	why, err := k.above(layer, path.Dir(rel))
 	if why != "" || err != nil {
 		return why, err
 	}
-	low, err := look(k.s.opt.Layers[layer].lower(rel))
-	if err == nil && low != nil {
-		why = whyExists
+	l := &k.s.opt.Layers[layer]
+	low, err := look(l.lower(rel))
+	switch {
+	case err != nil:
+		return "", err
+	case low != nil:
+		return whyExists, nil
+	case !stems || k.second:
+		return "", nil
+	}
+	dir, err := look(l.lower(path.Dir(rel)))
+	if err == nil && dir != nil && dir.Ctim.Nano() > l.Began {
+		why = "it is gone, or something else in its directory changed while the command moved it there"
 	}
 	return why, err
 }
@@ -175,7 +204,7 @@ func (k *checker) above(layer int, rel string) (string, error) {
 		why, err = k.above(layer, path.Dir(rel))
 	}
 	if why == "" && err == nil {
-		why, err = k.same(&k.s.opt.Layers[layer], rel)
+		why, err = k.same(key)
 	}
 	if err == nil {
 		k.dirs[key] = why
@@ -183,7 +212,8 @@ func (k *checker) above(layer int, rel string) (string, error) {
 	return why, err
 }
 
-func (k *checker) same(l *Layer, rel string) (string, error) {
+func (k *checker) same(key dirKey) (string, error) {
+	l, rel := &k.s.opt.Layers[key.layer], key.rel
 	low, err := look(l.lower(rel))
 	if err != nil {
 		return "", err
@@ -195,19 +225,50 @@ func (k *checker) same(l *Layer, rel string) (string, error) {
 		}
 		return "", nil
 	}
-	marks := map[string]bool{}
-	if up, err := look(l.upper(rel)); err == nil && up != nil {
-		marks, _ = attributes(l.upper(rel), up)
-	}
+	was, merged := l.was(rel)
 	switch {
-	case low == nil && marks["origin"]:
-		return name + " is gone", nil
-	case low == nil:
+	case !merged:
 		return "", nil // it is one that the program made
-	case low.Mode&unix.S_IFMT != unix.S_IFDIR && marks["origin"]:
+	case low == nil:
+		return name + " is gone", nil
+	case low.Mode&unix.S_IFMT != unix.S_IFDIR:
 		return name + " is something else now", nil
-	case low.Mode&unix.S_IFMT == unix.S_IFDIR && marks["origin"] && exchanged(l.upper(rel), l.lower(rel)):
+	case was == 0 && k.second:
+		was = k.saw[key]
+	case was == 0 && k.moved(l, rel, low):
+		was = ^uint64(0)
+	}
+	if was != 0 && was != low.Ino {
 		return name + " is another one now", nil
 	}
+	k.saw[key] = low.Ino
 	return "", nil
+}
+
+// was returns the inode that a directory of the tree had, 0 where that is not known, and whether the tree had it and the
+// program left it.
+func (l *Layer) was(rel string) (inode uint64, merged bool) {
+	up, err := look(l.upper(rel))
+	if err != nil || up == nil || up.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return 0, false
+	}
+	if l.Copied {
+		base, ok := l.Base[filepath.FromSlash(rel)]
+		return base[1], ok && base[0] == up.Ino
+	}
+	marks, _ := attributes(l.upper(rel), up)
+	return l.Dirs[l.lower(rel)], marks["origin"] && !marks["opaque"]
+}
+
+// moved reports whether a directory may have been put in its place during the run: that leaves a stamp of change on it
+// and on the directory that it is in, or one that is not of its content.
+func (k *checker) moved(l *Layer, rel string, low *unix.Stat_t) bool {
+	if low.Ctim.Nano() <= l.Began {
+		return false
+	}
+	if low.Ctim != low.Mtim {
+		return true
+	}
+	parent, err := look(l.lower(path.Dir(rel)))
+	return err != nil || parent == nil || parent.Ctim.Nano() > l.Began
 }

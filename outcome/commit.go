@@ -20,7 +20,7 @@ func (s *Set) Conflicts(ctx context.Context) ([]journal.Conflict, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.conflicts(ctx, all)
+	return s.checks(ctx, all)()
 }
 
 // Commit makes changes, all of those that are kept or none, and returns the entry of the journal, whose ID is empty
@@ -41,8 +41,9 @@ func (s *Set) Commit(ctx context.Context, j *journal.Journal, head journal.Entry
 	if len(chosen) == 0 {
 		return &journal.Entry{}, nil
 	}
+	check := s.checks(ctx, chosen)
 	verify := func() error {
-		list, err := s.conflicts(ctx, chosen)
+		list, err := check()
 		if err == nil && len(list) > 0 {
 			err = &journal.ConflictError{Conflicts: list}
 		}

@@ -2,17 +2,17 @@ package outcome
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
-// A layer that is a copy of the tree holds everything, so that both are compared. What in the copy has no later stamp
-// than that of its completion was left alone by the program.
+// A layer that is a copy of the tree holds everything, so that both are compared with what was copied. What in the copy
+// is the inode that it was, without a later stamp than that of its completion, was left alone by the program.
 
-// compareDir compares a directory of the copy with that of the tree. Touched says that the program changed what is in
-// it, or moved it: then stamps of what is in it tell nothing.
-func (r *reader) compareDir(rel string, merged, touched bool) error {
+// compareDir compares a directory of the copy with that of the tree.
+func (r *reader) compareDir(rel string) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
@@ -20,24 +20,21 @@ func (r *reader) compareDir(rel string, merged, touched bool) error {
 	if err != nil {
 		return err
 	}
-	if merged {
-		below, err := namesIn(r.layer.lower(rel))
-		if err != nil {
-			return err
-		}
+	below, err := namesIn(r.layer.lower(rel))
+	if err == nil {
 		names = append(names, below...)
 		slices.Sort(names)
 		names = slices.Compact(names)
 	}
 	for _, name := range names {
-		if err := r.compareEntry(path.Join(rel, name), merged, touched); err != nil {
+		if err := r.compareEntry(path.Join(rel, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *reader) compareEntry(rel string, merged, around bool) error {
+func (r *reader) compareEntry(rel string) error {
 	if r.layer.passes(rel) {
 		return nil
 	}
@@ -45,41 +42,30 @@ func (r *reader) compareEntry(rel string, merged, around bool) error {
 	if err != nil {
 		return err
 	}
-	var low *unix.Stat_t
-	if merged {
-		if low, err = look(r.layer.lower(rel)); err != nil {
-			return err
-		}
+	low, err := look(r.layer.lower(rel))
+	if err != nil {
+		return err
 	}
-	switch {
-	case up == nil && low == nil:
-		return nil
-	case up == nil:
-		kind := low.Mode & unix.S_IFMT
-		copied := kind == unix.S_IFREG || kind == unix.S_IFDIR || kind == unix.S_IFLNK
-		if !copied || !around {
-			return nil // never there, or made by somebody else since
+	base, had := r.layer.Base[filepath.FromSlash(rel)]
+	if up == nil {
+		if !had || low == nil {
+			return nil // never there, made by somebody else since, or gone anyway
 		}
 		return r.gone(rel)
 	}
-	touched := up.Ctim.Nano() > r.layer.Ready
-	if !touched && !around {
-		if up.Mode&unix.S_IFMT != unix.S_IFDIR || low == nil {
-			return nil
-		}
-		if low.Mode&unix.S_IFMT == unix.S_IFDIR {
-			return r.compareDir(rel, true, false)
-		}
-	}
+	same := had && up.Ino == base[0] && uint64(up.Mode&unix.S_IFMT) == base[2]
 	if up.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return r.compareMade(rel, up, low, touched)
+		return r.compareMade(rel, up, low, same)
+	}
+	if same && up.Ctim.Nano() <= r.layer.Ready {
+		return nil
 	}
 	_, attrs := attributes(r.layer.upper(rel), up)
-	return r.leaf(rel, up, low, attrs)
+	return r.leaf(rel, up, low, attrs, false, had && low == nil)
 }
 
-// compareMade compares a directory that the program made, moved, or changed something in.
-func (r *reader) compareMade(rel string, up, low *unix.Stat_t, touched bool) error {
+// compareMade compares a directory of the copy. Same says that it is the one that was copied.
+func (r *reader) compareMade(rel string, up, low *unix.Stat_t, same bool) error {
 	c := Change{Path: r.layer.path(rel), Kind: Added, After: stateOf(r.layer.upper(rel), up), layer: r.index}
 	merged := low != nil && low.Mode&unix.S_IFMT == unix.S_IFDIR
 	if low != nil {
@@ -88,10 +74,14 @@ func (r *reader) compareMade(rel string, up, low *unix.Stat_t, touched bool) err
 	if merged {
 		c.Kind = Mode
 	}
-	if !merged || up.Mode&0o7777 != low.Mode&0o7777 {
+	touched := up.Ctim.Nano() > r.layer.Ready
+	switch {
+	case same && !merged: // somebody took it away: what the program changed in it says so
+	case merged && (!touched || up.Mode&0o7777 == low.Mode&0o7777):
+	default:
 		if err := r.add(c); err != nil {
 			return err
 		}
 	}
-	return r.compareDir(rel, merged, touched)
+	return r.compareDir(rel)
 }

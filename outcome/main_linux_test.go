@@ -98,6 +98,19 @@ func newBed(t testing.TB) *bed {
 	return b
 }
 
+// copies makes the bed one in which trees are copied, as where no overlay can be made.
+func (b *bed) copies(yes bool) {
+	b.t.Helper()
+	if !yes {
+		return
+	}
+	_ = b.runner.Close()
+	var err error
+	if b.runner, err = sandbox.New(sandbox.Options{Tiers: []string{sandbox.TierA}, NoOverlay: true}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 func (b *bed) write(files map[string]string) {
 	b.t.Helper()
 	for name, content := range files {
@@ -159,7 +172,7 @@ func (b *bed) set(res *sandbox.Result) *outcome.Set {
 	for _, l := range res.Overlay.List {
 		opt.Layers = append(opt.Layers, outcome.Layer{
 			At: tongs.Path{Rel: "."}, Root: l.Root, Upper: l.Upper, Copied: l.Copied, Through: l.Through,
-			Began: l.Began, Ready: l.Ready, Clock: l.Clock, Device: l.Device, Inode: l.Inode,
+			Began: l.Began, Ready: l.Ready, Clock: l.Clock, Device: l.Device, Inode: l.Inode, Dirs: l.Dirs, Base: l.Base,
 		})
 	}
 	s, err := outcome.Read(context.Background(), opt)

@@ -54,32 +54,6 @@ func opaque(dir string) bool {
 	return err == nil && n == 1 && b[0] == 'y'
 }
 
-// An overlay notes by a file handle which directory of the tree one of the layer was made of: a header of 5 bytes
-// (version, magic, length, flags, type), the identity of the file system in 16, and the handle itself.
-const (
-	originHead  = 5 + 16
-	originMagic = 0xfb
-	originType  = 4
-)
-
-// exchanged reports whether a directory of the tree is not the one that a directory of the layer was made of. Where the
-// layer does not say, or the file system has no handles, it is taken for the same.
-func exchanged(upper, lower string) bool {
-	buf := make([]byte, 256)
-	n, err := unix.Lgetxattr(upper, markPrefix+"origin", buf)
-	if err != nil || n <= originHead || buf[1] != originMagic {
-		return false
-	}
-	handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, lower, 0)
-	if err != nil {
-		return false
-	}
-	return handle.Type() != int32(buf[originType]) || !bytes.Equal(trim(handle.Bytes()), trim(buf[originHead:n]))
-}
-
-// trim takes away the zeros that fill a handle up.
-func trim(b []byte) []byte { return bytes.TrimRight(b, "\x00") }
-
 // bare takes the marks of the overlay off a file of the layer, so that it can become one of the tree, and reports
 // whether it could.
 func bare(path string, mode fs.FileMode) bool {

@@ -45,7 +45,7 @@ func (s *Set) read(ctx context.Context, index int) error {
 		}
 	}
 	if r.layer.Copied {
-		return r.compareDir(".", true, up.Ctim.Nano() > r.layer.Ready)
+		return r.compareDir(".")
 	}
 	return r.dir(".", false)
 }
@@ -148,7 +148,7 @@ func (r *reader) entry(rel string, hidden bool) error {
 	case up.Mode&unix.S_IFMT == unix.S_IFDIR:
 		return r.directory(rel, up, low)
 	}
-	return r.leaf(rel, up, low, attrs)
+	return r.leaf(rel, up, low, attrs, marks["origin"], false)
 }
 
 // goneOr notes that the program removed what is at a path. Where it is gone anyway that is no change.
@@ -221,12 +221,12 @@ func (r *reader) directory(rel string, up, low *unix.Stat_t) error {
 }
 
 // leaf reads anything else.
-func (r *reader) leaf(rel string, up, low *unix.Stat_t, attrs []string) error {
+func (r *reader) leaf(rel string, up, low *unix.Stat_t, attrs []string, stems, lost bool) error {
 	at, was := r.layer.upper(rel), r.layer.lower(rel)
 	if err := r.readable(at, up); err != nil {
 		return err
 	}
-	c := Change{Path: r.layer.path(rel), Kind: Added, After: stateOf(at, up), layer: r.index}
+	c := Change{Path: r.layer.path(rel), Kind: Added, After: stateOf(at, up), layer: r.index, stems: stems && low == nil, lost: lost}
 	if low != nil {
 		c.Kind, c.Before = Modified, stateOf(was, low)
 		if err := r.measure(&c, rel); err != nil {

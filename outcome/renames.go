@@ -51,7 +51,7 @@ func (s *Set) findRenames(ctx context.Context) error {
 				continue
 			}
 			from := old.Path
-			c.Kind, c.From, c.Before = Renamed, &from, old.Before
+			c.Kind, c.From, c.Before, c.stems = Renamed, &from, old.Before, false
 			paired[k] = true
 			gone[c.After.Size] = slices.Delete(gone[c.After.Size], try, try+1)
 			break

@@ -24,6 +24,8 @@ type Layer struct {
 	// Began, Ready and Clock are times, in nanoseconds; Device and Inode are what Root was.
 	Began, Ready, Clock int64
 	Device, Inode       uint64
+	Dirs                map[string]uint64
+	Base                map[string][3]uint64
 }
 
 // Options say what to read.
@@ -70,6 +72,8 @@ type Change struct {
 	Refused string `json:"refused,omitempty"`
 
 	layer int // index of its layer
+	// stems says that it was made of something that the tree had; lost that it had it at the same path and has not now.
+	stems, lost bool
 	// shared says that the file has more names in the layer.
 	shared bool
 }

@@ -84,6 +84,7 @@ type nameWalk struct {
 	settled time.Duration
 	skips   map[string]bool
 	found   func(p string, hide bool)
+	dirs    map[string]uint64 // inodes by path, where somebody wants to know them
 }
 
 // walk calls found for every match below root, and does not go into one.
@@ -94,11 +95,15 @@ func (w *nameWalk) walk(t *nameTree, root string) {
 }
 
 func (w *nameWalk) visit(d *nameDir, path string, above []string) {
-	if now := stampOf(path); now == (stamp{}) || d.stamp != now {
+	now := stampOf(path)
+	if now == (stamp{}) || d.stamp != now {
 		w.read(d, path, above)
 		if d.stamp = now; time.Since(time.Unix(0, now.changed)) < w.settled {
 			d.stamp = stamp{}
 		}
+	}
+	if w.dirs != nil && now.inode != 0 {
+		w.dirs[path] = now.inode
 	}
 	if w.left -= d.entries; w.left <= 0 {
 		return

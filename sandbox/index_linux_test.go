@@ -17,7 +17,7 @@ func TestTheIndexIsNeverStale(t *testing.T) {
 	agree := func(when string) {
 		t.Helper()
 		for range 2 { // the second time from memory
-			got, want := scanNames(x, []string{dir}, protect, hide, nil), scanNames(nil, []string{dir}, protect, hide, nil)
+			got, want := scanNames(x, []string{dir}, protect, hide, nil, nil), scanNames(nil, []string{dir}, protect, hide, nil, nil)
 			if g, w := relative(dir, got.protected), relative(dir, want.protected); !slices.Equal(g, w) {
 				t.Errorf("%s: protected:\n got %v\nwant %v", when, g, w)
 			}
@@ -58,7 +58,7 @@ func TestTheIndexIsNeverStale(t *testing.T) {
 	agree("a file")
 	// Many different ones: it does not grow without end.
 	for i := range 3 * maxTrees {
-		scanNames(x, []string{dir}, append(slices.Clone(protect), strings.Repeat("n", i+1)), hide, nil)
+		scanNames(x, []string{dir}, append(slices.Clone(protect), strings.Repeat("n", i+1)), hide, nil, nil)
 	}
 	if len(x.trees) > maxTrees {
 		t.Errorf("%d trees are remembered", len(x.trees))
@@ -110,14 +110,14 @@ func BenchmarkScanNames(b *testing.B) {
 }
 
 func benchScan(b *testing.B, x *nameIndex, dir string, protect []string) {
-	scanNames(x, []string{dir}, append(protect, ".git", "*.worker"), []string{".env", "*.pem", "*.key"}, nil)
+	scanNames(x, []string{dir}, append(protect, ".git", "*.worker"), []string{".env", "*.pem", "*.key"}, nil, nil)
 	if x != nil {
 		for _, tree := range x.trees {
 			settle(&tree.top, dir)
 		}
 	}
 	for b.Loop() {
-		s := scanNames(x, []string{dir}, append(protect, ".git", "*.worker"), []string{".env", "*.pem", "*.key"}, nil)
+		s := scanNames(x, []string{dir}, append(protect, ".git", "*.worker"), []string{".env", "*.pem", "*.key"}, nil, nil)
 		_, _ = s.appeared(nowhere)
 	}
 }

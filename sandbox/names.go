@@ -31,11 +31,13 @@ type scanned struct {
 	names    *namePatterns
 	patterns string
 	had      map[string]bool
+	dirs     map[string]uint64
 }
 
-// scanNames looks for names in trees, at any depth, and passes over exempt paths.
-func scanNames(index *nameIndex, roots, protect, hide, exempt []string) scanned {
-	s := scanned{index: index, roots: roots, had: map[string]bool{}}
+// scanNames looks for names in trees, at any depth, and passes over exempt paths. Dirs, where it is not nil, is given the
+// inodes of the directories that were looked into.
+func scanNames(index *nameIndex, roots, protect, hide, exempt []string, dirs map[string]uint64) scanned {
+	s := scanned{index: index, roots: roots, had: map[string]bool{}, dirs: dirs}
 	if len(protect) == 0 && len(hide) == 0 {
 		return s
 	}
@@ -56,7 +58,7 @@ func scanNames(index *nameIndex, roots, protect, hide, exempt []string) scanned 
 
 // walk calls found for every name in the trees.
 func (s *scanned) walk(found func(p string, hide bool)) (skips []string, cut bool) {
-	w := &nameWalk{names: s.names, git: s.names.protect.match(nil, ".git"), left: maxScan, settled: settled, skips: map[string]bool{}, found: found}
+	w := &nameWalk{names: s.names, git: s.names.protect.match(nil, ".git"), left: maxScan, settled: settled, skips: map[string]bool{}, found: found, dirs: s.dirs}
 	for _, root := range s.roots {
 		w.walk(s.index.tree(root, s.patterns), root)
 	}
@@ -81,6 +83,7 @@ func (s *scanned) appeared(held func(p string) bool) (paths []string, cut bool) 
 		return nil, false
 	}
 	direct := *s
+	direct.dirs = nil
 	direct.roots = slices.DeleteFunc(slices.Clone(s.roots), held)
 	_, cut = direct.walk(func(p string, hide bool) {
 		if hide || s.had[p] || held(p) {

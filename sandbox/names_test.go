@@ -37,7 +37,7 @@ func relative(dir string, paths []string) (out []string) {
 func TestFindingNames(t *testing.T) {
 	dir := tree4(t, ".git/hooks/x", ".git/config", ".git/modules/m/HEAD", ".git/modules/m/objects/x", ".git/modules/m/refs/x", "sub/.git", "a/.github/workflows/ci.yml",
 		"a/.github/README", "b/.ENV", "b/prod.env", "b/env", "node_modules/p/.envrc", "c/.envrc", "d/HEAD", "d/refs/x", "d/objects/x", "e/x.worker/y")
-	s := scanNames(nil, []string{dir}, []string{".git", ".github/workflows", ".envrc", "*.worker"}, []string{".env", "*.env"}, []string{filepath.Join(dir, "e/x.worker")})
+	s := scanNames(nil, []string{dir}, []string{".git", ".github/workflows", ".envrc", "*.worker"}, []string{".env", "*.env"}, []string{filepath.Join(dir, "e/x.worker")}, nil)
 	want := []string{
 		".git/commondir", ".git/config", ".git/config.worktree", ".git/hooks", ".git/modules/m/commondir", ".git/modules/m/config", ".git/modules/m/config.worktree",
 		".git/modules/m/hooks", "a/.github/workflows", "c/.envrc", "d/commondir", "d/config", "d/config.worktree", "d/hooks", "sub/.git",

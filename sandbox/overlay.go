@@ -51,9 +51,8 @@ type Layer struct {
 	Copied bool   `json:"copied,omitempty"`
 	// Through are the directories in it, as paths below Root, that were shown as they are.
 	Through []string `json:"through,omitempty"`
-	// Began is the time, in nanoseconds since 1970 of the clock that files are stamped by, such that whatever of the
-	// tree has an older stamp of change, or that one, is what the program saw. A copy was complete at Ready: what the
-	// program changed in it has a later stamp.
+	// Began is the time, in nanoseconds since 1970, such that whatever of the tree has that stamp of change or an older
+	// one is what the program saw. A copy was complete at Ready: what the program changed in it has a later stamp.
 	Began int64 `json:"began"`
 	Ready int64 `json:"ready,omitempty"`
 	// Clock is by how much that clock was ahead of the time since the machine was started: when it is less now, the
@@ -62,6 +61,12 @@ type Layer struct {
 	// Device and Inode are what Root was.
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
+	// Dirs are the inodes that directories of the host had, by path, as far as they were looked into for names. It is
+	// shared by the layers of a run.
+	Dirs map[string]uint64 `json:"-"`
+	// Base says of what there was in a tree that was copied, by path below Root: the inode of its copy, its own, and its
+	// type as in the mode of stat(2).
+	Base map[string][3]uint64 `json:"-"`
 }
 
 // Close removes the layers. It can be called more than once.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -19,12 +20,14 @@ type treeCopy struct {
 	from, to     string
 	skip         []string
 	files, bytes int64
+	base         map[string][3]uint64
 }
 
 // copyTree copies the tree: directories, files and links, with modes, owners and times. What is let through is an empty
 // directory. Sockets, FIFOs and devices are left out.
 func (l *Layer) copyTree(ctx context.Context, o *Overlay) error {
-	c := &treeCopy{ctx: ctx, from: l.Root, to: l.Upper, skip: l.Through, files: filled(o.CopyFiles, defaultCopyFiles), bytes: filled(o.CopyBytes, defaultCopyBytes)}
+	l.Base = map[string][3]uint64{}
+	c := &treeCopy{base: l.Base, ctx: ctx, from: l.Root, to: l.Upper, skip: l.Through, files: filled(o.CopyFiles, defaultCopyFiles), bytes: filled(o.CopyBytes, defaultCopyBytes)}
 	err := filepath.WalkDir(l.Root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -81,9 +84,15 @@ func (c *treeCopy) entry(rel string, e fs.DirEntry) error {
 	if err == nil && e.Type() == 0 {
 		err = adornCopy(to, &st)
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return cannotHold(c.from, "no overlay can be made of it, and to copy it, "+from+" would have to be read, which this user may not",
+			"'tongs doctor' says what is missing for overlays.")
+	}
 	if err != nil {
 		return unavailable("copying "+from, err)
 	}
+	_, inode := identity(to)
+	c.base[rel] = [3]uint64{inode, st.Ino, uint64(st.Mode & unix.S_IFMT)}
 	if e.IsDir() && slices.Contains(c.skip, rel) {
 		return fs.SkipDir
 	}

@@ -47,8 +47,8 @@ func (r *Runner) makeLayers(ctx context.Context, o *Overlay, res *resolved, copi
 			continue
 		}
 		dir := filepath.Join(ls.Dir, strconv.Itoa(len(ls.List)))
-		l := Layer{Root: t.path, Upper: filepath.Join(dir, "upper"), Began: began, Clock: ahead, Through: res.through(t.path)}
-		l.Copied = copies || r.over.refusal(deviceKey(ls.Dir, t.path)) != ""
+		l := Layer{Root: t.path, Upper: filepath.Join(dir, "upper"), Began: began, Clock: ahead, Through: res.through(t.path), Dirs: res.scan.dirs}
+		l.Copied = copies || r.opt.NoOverlay || r.over.refusal(deviceKey(ls.Dir, t.path)) != ""
 		if err := l.make(ctx, dir, o); err != nil {
 			_ = ls.Close()
 			return nil, err
@@ -95,14 +95,14 @@ func unescapeMount(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// stampClock returns the time by which files are stamped now, and by how much it is ahead of the time since the start of
-// the machine.
+// stampClock returns the time, and by how much it is ahead of the time since the start of the machine. No file has a
+// later stamp; one that changes from now on may have an earlier one, until the coarse clock, which is the least that
+// files are stamped by, has passed it: that is waited for before the program starts.
 func stampClock() (now, ahead int64) {
-	var coarse, real, boot unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &coarse)
+	var real, boot unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_REALTIME, &real)
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
-	return coarse.Nano(), real.Nano() - boot.Nano()
+	return real.Nano(), real.Nano() - boot.Nano()
 }
 
 // layersDir makes a locked directory, and removes once those that nobody has locked.
@@ -193,13 +193,15 @@ func (l *Layer) make(ctx context.Context, dir string, o *Overlay) error {
 		if err := l.copyTree(ctx, o); err != nil {
 			return err
 		}
-		l.Ready, _ = stampClock()
 	}
 	if err := unix.Chmod(l.Upper, st.Mode&0o7777); err != nil {
 		return unavailable("making a layer", err)
 	}
 	times := []unix.Timespec{st.Atim, st.Mtim}
 	_ = unix.UtimesNanoAt(unix.AT_FDCWD, l.Upper, times, unix.AT_SYMLINK_NOFOLLOW)
+	if l.Copied {
+		l.Ready, _ = stampClock()
+	}
 	return nil
 }
 

@@ -117,7 +117,11 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 	if real != "/" && !inside("/tmp", real) && r.treeOf(real) == nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidPath, "the working directory %q is in none of the policy's trees", dir)
 	}
-	r.scan = scanNames(index, r.named(pol.ReadOnly, pol.Caches), pol.ProtectedNames, pol.HiddenNames, realPaths(pol.Exempt))
+	var dirs map[string]uint64
+	if pol.Overlay != nil {
+		dirs = map[string]uint64{}
+	}
+	r.scan = scanNames(index, r.named(pol.ReadOnly, pol.Caches), pol.ProtectedNames, pol.HiddenNames, realPaths(pol.Exempt), dirs)
 	for _, p := range append(slices.Clone(pol.Hidden), r.scan.hidden...) {
 		if real, _, err := resolve(p); err == nil && r.treeOf(real) != nil {
 			r.hidden = append(r.hidden, real)

@@ -31,6 +31,8 @@ type Options struct {
 	Scratch string
 	// Tiers are the tiers that may be used, best first. Empty is all that the platform has.
 	Tiers []string
+	// NoOverlay has trees copied that Policy.Overlay names, as where the kernel refuses overlays.
+	NoOverlay bool
 }
 
 // Runner runs programs. It is safe for concurrent use.
