@@ -56,6 +56,7 @@ func TestReadTellsWhatWasDone(t *testing.T) {
 		{"file became a directory", "rm a; mkdir a; echo x > a/f", []string{"modified a", "added a/f"}},
 		{"directory became a file", "rm -r dir; echo x > dir", []string{"modified dir"}},
 		{"removed and made again", "rm -r dir; mkdir dir; echo new > dir/b", []string{"modified dir/b", "deleted dir/c", "deleted dir/sub"}},
+		{"removed and made again, with one in it", "rm -r dir; mkdir -p dir/sub; echo new > dir/b", []string{"modified dir/b", "deleted dir/c", "deleted dir/sub/d"}},
 		{"made and removed", "echo x > n; rm n; mkdir m; rmdir m", nil},
 		{"odd names", `echo x > "with space"; echo y > "$(printf 'new\nline')"; echo z > -dash`, []string{"added -dash", "added new\nline", "added with space"}},
 	}

@@ -47,12 +47,13 @@ func (s *Set) read(ctx context.Context, index int) error {
 	if r.layer.Copied {
 		return r.compareDir(".")
 	}
-	return r.dir(".", false)
+	return r.dir(".", false, false)
 }
 
-// dir reads a directory of an upper layer. Hidden says that what the tree has at its place does not count: the directory
-// is new.
-func (r *reader) dir(rel string, hidden bool) error {
+// dir reads a directory of an upper layer. Hidden says that the tree has no directory at its place: it is new. Covered
+// says that the tree has one, but that nothing of it shows: the program removed it, or one that it is in, and made it
+// again.
+func (r *reader) dir(rel string, hidden, covered bool) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
@@ -60,15 +61,16 @@ func (r *reader) dir(rel string, hidden bool) error {
 	if err != nil {
 		return err
 	}
+	covered = covered || !hidden && opaque(r.layer.upper(rel))
 	for _, name := range names {
-		if err := r.entry(path.Join(rel, name), hidden); err != nil {
+		if err := r.entry(path.Join(rel, name), hidden, covered); err != nil {
 			return err
 		}
 	}
-	if hidden || !opaque(r.layer.upper(rel)) {
+	if hidden || !covered {
 		return nil
 	}
-	// The program removed the directory and made it again: what it did not make again is gone.
+	// What the program did not make again is gone.
 	below, err := namesIn(r.layer.lower(rel))
 	if err != nil {
 		return err
@@ -119,7 +121,7 @@ func look(path string) (*unix.Stat_t, error) {
 }
 
 // entry reads an entry of an upper layer.
-func (r *reader) entry(rel string, hidden bool) error {
+func (r *reader) entry(rel string, hidden, covered bool) error {
 	if r.layer.passes(rel) {
 		return nil
 	}
@@ -146,7 +148,7 @@ func (r *reader) entry(rel string, hidden bool) error {
 		c.Refused = "the kernel left its content elsewhere (redirect or metacopy), which is not read"
 		return r.add(c)
 	case up.Mode&unix.S_IFMT == unix.S_IFDIR:
-		return r.directory(rel, up, low)
+		return r.directory(rel, up, low, covered)
 	}
 	return r.leaf(rel, up, low, attrs, marks["origin"], false)
 }
@@ -201,7 +203,7 @@ func ignoreGone(err error) error {
 }
 
 // directory reads a directory of the layer that has or has not one of the tree below it.
-func (r *reader) directory(rel string, up, low *unix.Stat_t) error {
+func (r *reader) directory(rel string, up, low *unix.Stat_t, covered bool) error {
 	c := Change{Path: r.layer.path(rel), After: stateOf(r.layer.upper(rel), up), layer: r.index}
 	merged := false
 	switch {
@@ -217,7 +219,7 @@ func (r *reader) directory(rel string, up, low *unix.Stat_t) error {
 			return err
 		}
 	}
-	return r.dir(rel, !merged)
+	return r.dir(rel, !merged, merged && covered)
 }
 
 // leaf reads anything else.
