@@ -19,14 +19,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 )
 
 type options struct {
 	tree, rg, fd string
 	rounds       int
-	only, mode   string
+	only         *regexp.Regexp
+	mode         string
 	profile      string
 	strict       bool
+	limit        int
 }
 
 func main() {
@@ -37,15 +40,16 @@ func main() {
 		}
 		return
 	}
-	var opt options
+	opt := options{only: &regexp.Regexp{}}
 	flag.StringVar(&opt.tree, "tree", "", "the tree to search (default: built from Go's source and the module cache)")
 	flag.StringVar(&opt.rg, "rg", "rg", "the ripgrep to compare with")
 	flag.StringVar(&opt.fd, "fd", "", "the fd to compare listings with (default: fdfind or fd)")
 	flag.IntVar(&opt.rounds, "rounds", 9, "how often each query is run")
-	flag.StringVar(&opt.only, "only", "", "the name of the only query to run")
+	flag.TextVar(opt.only, "only", regexp.MustCompile(""), "run only the queries whose names match this regular expression")
 	flag.StringVar(&opt.mode, "mode", "all", "cold, warm, or all")
-	flag.StringVar(&opt.profile, "cpuprofile", "", "write a profile of the warm query that -only names there, instead of measuring")
+	flag.StringVar(&opt.profile, "cpuprofile", "", "write a profile of the warm queries that -only names there, instead of measuring")
 	flag.BoolVar(&opt.strict, "strict", false, "profile strict mode")
+	flag.IntVar(&opt.limit, "limit", 100, "profile searches for so many lines; 0 means all")
 	flag.Parse()
 	if err := run(opt); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -92,3 +96,16 @@ func run(opt options) error {
 	}
 	return measureWarm(opt)
 }
+
+// wanted returns the queries to run.
+func (o *options) wanted() (list []query) {
+	for _, q := range queries {
+		if o.only.MatchString(q.name) {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// everything says that no query is left out.
+func (o *options) everything() bool { return o.only.String() == "" }

@@ -104,10 +104,7 @@ const (
 func measure(self string, opt options) error {
 	fmt.Printf(header, "query", "lines", "ripgrep ms", "Tongs ms", "ratio", "of CPU", "ripgrep MB", "Tongs MB")
 	logs, cpu, n := 0.0, 0.0, 0
-	for _, q := range queries {
-		if opt.only != "" && opt.only != q.name {
-			continue
-		}
+	for _, q := range opt.wanted() {
 		rg := &program{argv: ripgrep(opt, q)}
 		own := &program{argv: []string{self, ownName}}
 		if q.fold {
@@ -125,7 +122,7 @@ func measure(self string, opt options) error {
 	if n > 0 {
 		fmt.Printf(means, "geometric mean", math.Exp(logs/float64(n)), math.Exp(cpu/float64(n)))
 	}
-	if opt.only == "" {
+	if opt.everything() {
 		return listings(self, opt)
 	}
 	return nil

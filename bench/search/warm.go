@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
-	"slices"
 	"time"
 
 	"github.com/tongs-ai/tongs/search/globs"
@@ -108,15 +107,12 @@ func measureWarm(opt options) error {
 		return profileWarm(known, opt)
 	}
 	fmt.Printf(warmHeader, "query", "lines", "ripgrep ms", "all ms", "", "first 100 ms", "", "strict 100 ms", "")
-	for _, q := range queries {
-		if opt.only != "" && opt.only != q.name {
-			continue
-		}
+	for _, q := range opt.wanted() {
 		if err := warmRow(known, strict, q, opt); err != nil {
 			return err
 		}
 	}
-	if opt.only != "" {
+	if !opt.everything() {
 		return nil
 	}
 	return globRows(known, strict, opt)
@@ -201,13 +197,11 @@ func profileWarm(w *warm, opt options) error {
 		return err
 	}
 	defer pprof.StopCPUProfile()
-	at := slices.IndexFunc(queries, func(q query) bool { return q.name == opt.only })
-	if at < 0 {
-		return fmt.Errorf("there is no query %q to profile; name one with -only", opt.only)
-	}
 	for began := time.Now(); time.Since(began) < 5*time.Second; {
-		if _, _, err := w.search(queries[at], limited); err != nil {
-			return err
+		for _, q := range opt.wanted() {
+			if _, _, err := w.search(q, opt.limit); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

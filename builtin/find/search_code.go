@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -178,33 +180,48 @@ func (s *coding) spell(rel string) tongs.Path {
 	return s.path.Join(strings.TrimPrefix(rel, s.prefix))
 }
 
-// places reads the best files as they are now and finds the places in them.
+// places reads the best files as they are now, one after the other, and finds the places in them, several at a time.
 func (s *coding) places(ctx context.Context, r *rank.Ranking) error {
 	most := s.opt.FileBytes
 	if s.single {
 		most *= 16
 	}
-	for _, f := range r.Files {
+	found := make([][]codePlace, len(r.Files))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var group sync.WaitGroup
+	for i, f := range r.Files {
+		slots <- struct{}{}
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			break
 		}
 		p := s.spell(f.Path)
 		text, err := s.read(p, most)
-		if err != nil {
-			continue // it is gone, or became something else
+		if err != nil { // it is gone, or became something else
+			<-slots
+			continue
 		}
-		lines := &lineReader{text: text}
-		for _, at := range r.Places(f, text, symbols.In(f.Path, text)) {
-			place := codePlace{Place: at, path: p.String()}
-			place.text = lines.line(at.Line)
-			if at.Definition == nil {
-				place.around(lines)
-			}
-			s.found = append(s.found, place)
-		}
+		group.Go(func() {
+			found[i] = placesIn(r, f, p, text)
+			<-slots
+		})
 	}
+	group.Wait()
+	s.found = slices.Concat(found...)
 	slices.SortStableFunc(s.found, func(a, b codePlace) int { return cmp.Compare(b.Score, a.Score) })
-	return nil
+	return context.Cause(ctx)
+}
+
+// placesIn returns the places in a file.
+func placesIn(r *rank.Ranking, f rank.File, p tongs.Path, text []byte) (found []codePlace) {
+	lines := &lineReader{text: text}
+	for _, at := range r.Places(f, text, symbols.In(f.Path, text)) {
+		place := codePlace{Place: at, path: p.String(), text: lines.line(at.Line)}
+		if at.Definition == nil {
+			place.around(lines)
+		}
+		found = append(found, place)
+	}
+	return found
 }
 
 // around takes up the lines beside a place.

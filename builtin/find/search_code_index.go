@@ -36,7 +36,7 @@ type codeCache struct {
 
 // codeTree is what is known of the files of one root, by their path below it.
 type codeTree struct {
-	// turn is held by the call that looks at files which are not known yet, and ranks them: others wait, and then know them.
+	// turn is held by the call that looks at files which are not known yet: others wait, and then know them.
 	turn chan struct{}
 	used time.Time // under the lock of the cache
 
@@ -47,6 +47,9 @@ type codeTree struct {
 	// they were looked at: true for those in the index, false for those without text.
 	since   live.Generation
 	current map[string]bool
+	// without are files that did not change since they were looked at either, and have none of the words of a query: the
+	// last one that they were looked at for.
+	without map[string]string
 }
 
 // identity tells a state of a file from others.
@@ -77,7 +80,7 @@ func (c *codeCache) tree(top string, most int64) *codeTree {
 	}
 	t := c.trees[top]
 	if t == nil {
-		t = &codeTree{turn: make(chan struct{}, 1), index: rank.New(), known: map[string]identity{}, current: map[string]bool{}}
+		t = &codeTree{turn: make(chan struct{}, 1), index: rank.New(), known: map[string]identity{}, current: map[string]bool{}, without: map[string]string{}}
 		c.trees[top] = t
 	}
 	t.used = time.Now()
@@ -110,11 +113,21 @@ func (s *coding) directory(ctx context.Context, env *tongs.Env, t *tools) (*rank
 	if rel, err := filepath.Rel(dir.Top, dir.Host); err == nil && rel != "." {
 		s.prefix = filepath.ToSlash(rel) + "/"
 	}
+	index, visible, err := s.refresh(ctx, t, dir)
+	if err != nil {
+		return nil, err
+	}
+	files := max(30, s.limit)
+	return index.Search(s.query, rank.Scope{Visible: func(p string) bool { return visible[p] }, Others: s.others, Limit: files}), nil
+}
+
+// refresh makes the files below a directory known, and returns where their words are and which ones the call may see.
+func (s *coding) refresh(ctx context.Context, t *tools, dir *tongs.Tree) (*rank.Index, map[string]bool, error) {
 	known := t.code.tree(dir.Top, s.opt.Bytes)
 	select {
 	case known.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	}
 	defer func() { <-known.turn }()
 	r := s.refreshing(known)
@@ -122,11 +135,7 @@ func (s *coding) directory(ctx context.Context, env *tongs.Env, t *tools) (*rank
 	if !ok && err == nil {
 		visible, err = r.walk(ctx, dir, walk.Options{Root: dir.Host, Dir: dir.Dir, Top: dir.Top, Ignore: t.ignore})
 	}
-	if err != nil {
-		return nil, err
-	}
-	files := max(30, s.limit)
-	return r.index.Search(s.query, rank.Scope{Visible: func(p string) bool { return visible[p] }, Others: s.others, Limit: files}), nil
+	return r.index, visible, err
 }
 
 var errCodeTime = errors.New("there was no more time")
@@ -136,9 +145,11 @@ type refreshing struct {
 	*coding
 	known *codeTree
 	// index is that of known when it began.
-	index   *rank.Index
-	filter  *rank.Filter
-	now     time.Time
+	index  *rank.Index
+	filter *rank.Filter
+	now    time.Time
+	// lasting is the query where it is worth noting which files lack its words, since somebody tells when they change.
+	lasting string
 	workers []refreshWorker
 }
 
@@ -146,7 +157,7 @@ func (s *coding) refreshing(known *codeTree) *refreshing {
 	known.mu.Lock()
 	defer known.mu.Unlock()
 	if known.index.Size() > s.opt.Bytes { // begin anew: most of it may be about files that are gone
-		known.index, known.known, known.current = rank.New(), map[string]identity{}, map[string]bool{}
+		known.index, known.known, known.current, known.without = rank.New(), map[string]identity{}, map[string]bool{}, map[string]string{}
 	}
 	return &refreshing{coding: s, known: known, index: known.index, filter: s.query.Filter(), now: time.Now()}
 }
@@ -257,7 +268,7 @@ func (r *refreshing) look(w *refreshWorker, h walk.Handle, name string, id ident
 	}
 	if !r.filter.Match(name, text) {
 		// It may be in the index as it was before, when it did.
-		r.known.drop(r.index, name)
+		r.known.lacks(r.index, name, r.lasting)
 		w.others++
 		return
 	}
@@ -299,13 +310,18 @@ func (t *codeTree) put(name string, id identity) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.known[name], t.current[name] = id, !id.binary
+	delete(t.without, name)
 }
 
-func (t *codeTree) drop(x *rank.Index, name string) {
+// lacks notes that a file has none of the words of a query; an empty one is not worth noting.
+func (t *codeTree) lacks(x *rank.Index, name, query string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.known, name)
 	delete(t.current, name)
+	if query != "" {
+		t.without[name] = query
+	}
 	x.Remove(name)
 }
 
@@ -317,6 +333,7 @@ func (t *codeTree) forget(visible map[string]bool) {
 	if len(t.known) < len(visible)+len(visible)/4+1000 {
 		return
 	}
+	clear(t.without)
 	for name := range t.known {
 		if !visible[name] {
 			delete(t.known, name)

@@ -12,6 +12,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/search/grep"
 	"github.com/tongs-ai/tongs/search/live"
+	"github.com/tongs-ai/tongs/search/rank"
 	"github.com/tongs-ai/tongs/search/regex"
 	"github.com/tongs-ai/tongs/search/walk"
 )
@@ -28,24 +29,28 @@ func (r *refreshing) told(ctx context.Context, t *tools, dir *tongs.Tree) (visib
 		return nil, false, ctx.Err()
 	}
 	r.known.apply(ch)
+	r.lasting = r.in.Query
 	visible = map[string]bool{}
 	var unknown []string
 	left, ok := t.opt.Live.List(ctx, tree, func(e live.Entry) {
 		if e.Type != walk.File {
 			return
 		}
-		switch indexed, current := r.known.is(r.prefix+e.Rel, r.index.Has); {
-		case !current:
-			unknown = append(unknown, strings.Clone(e.Rel))
-		case indexed:
-			visible[r.prefix+strings.Clone(e.Rel)] = true
+		switch name := r.prefix + e.Rel; r.known.about(name, r.lasting, r.index) {
+		case isUnknown:
+			unknown = append(unknown, e.Rel)
+		case isIndexed:
+			visible[name] = true
+			r.looked++
+		case isOther:
+			r.others++
 			r.looked++
 		default:
 			r.looked++
 		}
 	}, func(string, error) { r.unread++ })
 	if !ok {
-		r.looked, r.unread = 0, 0
+		r.lasting, r.looked, r.others, r.unread = "", 0, 0, 0
 		return nil, false, ctx.Err()
 	}
 	r.withheld.Store(int64(left.Files))
@@ -78,6 +83,11 @@ func (r *refreshing) candidates(ctx context.Context, t *tools, tree live.Tree, l
 	if err != nil {
 		return list, nil
 	}
+	wanted := make(map[string]bool, len(list))
+	for _, rel := range list {
+		wanted[rel] = true
+	}
+	tree.Pick = func(rel string) bool { return wanted[rel] }
 	res, _, ok, err := t.opt.Live.Search(ctx, t.grepper, tree, grep.Query{Matcher: m, Mode: grep.Files, Limit: 1 << 30})
 	if err != nil || !ok {
 		return list, ctx.Err()
@@ -87,7 +97,13 @@ func (r *refreshing) candidates(ctx context.Context, t *tools, tree live.Tree, l
 		holds[f.Path] = true
 	}
 	all := len(list)
-	list = slices.DeleteFunc(list, func(rel string) bool { return !holds[rel] && !r.filter.Match(r.prefix+rel, nil) })
+	list = slices.DeleteFunc(list, func(rel string) bool {
+		if holds[rel] || r.filter.Match(r.prefix+rel, nil) {
+			return false
+		}
+		r.known.lacks(r.index, r.prefix+rel, r.lasting)
+		return true
+	})
 	r.looked += all - len(list)
 	r.others += all - len(list)
 	return list, nil
@@ -95,7 +111,7 @@ func (r *refreshing) candidates(ctx context.Context, t *tools, tree live.Tree, l
 
 // readAll looks at files below a directory, by several workers.
 func (r *refreshing) readAll(ctx context.Context, dir *tongs.Tree, list []string) error {
-	tr, err := walk.Open(walk.Options{Root: dir.Host, Dir: dir.Dir})
+	tr, err := walk.Open(walk.Options{Root: dir.Host, Dir: dir.Dir, NoIgnore: true})
 	if err != nil {
 		return err
 	}
@@ -160,25 +176,46 @@ func (t *codeTree) apply(ch live.Changes) {
 	defer t.mu.Unlock()
 	if ch.All {
 		clear(t.current)
+		clear(t.without)
 	}
 	for _, name := range ch.Removed {
 		delete(t.current, name)
+		delete(t.without, name)
 		delete(t.known, name)
 		t.index.Remove(name)
 	}
 	for _, f := range ch.Changed {
 		delete(t.current, f.Rel)
+		delete(t.without, f.Rel)
 	}
 	t.since = ch.Now
 }
 
-// is reports whether a file did not change since it was looked at, and if so, whether it is in the index.
-func (t *codeTree) is(name string, has func(string) bool) (indexed, current bool) {
+// knowledge is what is known of a file that did not change since it was looked at.
+type knowledge int
+
+const (
+	isUnknown knowledge = iota
+	isIndexed
+	// isOther files have none of the words of the query, isBinary ones no words at all.
+	isOther
+	isBinary
+)
+
+// about returns what is known of a file.
+func (t *codeTree) about(name, query string, x *rank.Index) knowledge {
 	t.mu.Lock()
-	indexed, current = t.current[name]
-	t.mu.Unlock()
-	if indexed && !has(name) {
-		return false, false
+	defer t.mu.Unlock()
+	indexed, current := t.current[name]
+	none, without := t.without[name]
+	switch {
+	case current && !indexed:
+		return isBinary
+	case current && x.Has(name):
+		return isIndexed
+	case without && none == query:
+		return isOther
+	default:
+		return isUnknown
 	}
-	return indexed, current
 }

@@ -161,7 +161,11 @@ func TestSearchCodeBadCalls(t *testing.T) {
 // What changed is found as it is now, whatever the times of files say.
 func TestSearchCodeIsNeverStale(t *testing.T) {
 	for _, told := range []bool{false, true} {
-		b := newBench(t, []string{"a.go=package a\n\nfunc alphaOne() {}\n", "b.go=package a\n"})
+		files := []string{"a.go=package a\n\nfunc alphaOne() {}\n", "b.go=package a\n"}
+		for i := range 100 { // so many that those without the words are looked for by the index
+			files = append(files, fmt.Sprintf("other%d.go=package a\n\nfunc other%d() {}\n", i, i))
+		}
+		b := newBench(t, files)
 		if told {
 			b.told()
 		}
@@ -178,6 +182,10 @@ func changeAndSearch(t *testing.T, b *bench) {
 		}
 	}
 	query("alphaOne", "a.go:3 alphaOne")
+	// What lacked the words has them now, for the same question.
+	query("lateComer", "")
+	b.put("b.go=package a\n\nfunc lateComer() {}\n", 0)
+	query("lateComer", "b.go:3 lateComer")
 	host := filepath.Join(b.dir, "a.go")
 	info, err := os.Stat(host)
 	b.must(err)

@@ -58,6 +58,14 @@ func FormOf(head []byte) Form {
 	}
 }
 
+// Uneven reports of a Plain text whether a search may take it for something else when it looks at the begin of it: a mark is
+// no part of the first line, and control characters may be a sign of a binary file. Other texts can be searched in parts.
+func Uneven(content []byte) bool {
+	head := content[:min(len(content), headSize)]
+	_, special := formatOf(head)
+	return special || hasControl(head) && looksBinary(head)
+}
+
 // What a search looks at as a whole: lines up to MaxLine, and files up to MaxWhole if matches may span lines.
 const (
 	MaxLine  = maxLine

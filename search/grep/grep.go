@@ -119,6 +119,13 @@ type Engine struct {
 // slot is what a worker needs: a buffer for files, and one for what is decoded.
 type slot struct{ buf, decoded []byte }
 
+// prepare makes the buffer, where there is none.
+func (s *slot) prepare() {
+	if s.buf == nil {
+		s.buf = make([]byte, blockSize)
+	}
+}
+
 // New returns an engine with that many workers; zero means one for each processor, and at least two.
 func New(workers int) *Engine {
 	if workers <= 0 {
@@ -147,7 +154,10 @@ func (e *Engine) Search(ctx context.Context, tree Tree, q Query) (*Result, error
 		return nil, context.Cause(ctx)
 	}
 	s := newSearch(e, q)
-	return s.wait(ctx, func() error { return s.tree(ctx, tree) })
+	return s.wait(ctx, func() error {
+		defer e.leave()
+		return s.tree(ctx, tree)
+	})
 }
 
 // Reader searches one open file, whose path is for the result. Of a binary file the result tells whether it matches.
@@ -159,26 +169,19 @@ func (e *Engine) Reader(ctx context.Context, path string, r io.Reader, q Query) 
 	q.Binary = true
 	s := newSearch(e, q)
 	s.units, s.found, s.searched = []unit{{files: []string{path}}}, make([][]File, 1), []int{1}
-	done := make(chan error, 1)
-	go func() {
+	return s.wait(ctx, func() error {
 		w := newWorker(s, slot)
 		defer w.close()
 		f, ok, err := w.file(ctx, r)
 		if f.Path = path; ok {
 			s.found[0] = []File{f}
 		}
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			return nil, err
-		}
-		return s.result(), nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+		return err
+	})
 }
+
+// leave makes room for another search.
+func (e *Engine) leave() { <-e.searches }
 
 // acquire waits for a slot.
 func (e *Engine) acquire(ctx context.Context) (*slot, error) {

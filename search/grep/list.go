@@ -22,6 +22,7 @@ type unit struct {
 	files []string
 	at    []int
 	size  int
+	known map[int]Known // by index of files
 }
 
 // upTo returns how many files of the unit there are up to files[i].

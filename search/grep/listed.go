@@ -31,9 +31,24 @@ type Unit struct {
 	Dir   string
 	Paths []string
 	At    []int
+	// Known are files of which more is known, by the index of their paths.
+	Known map[int]Known
 	// Size is how many files the unit has. Before is how many come before it in the listing, and Binary how many of
 	// those are binary and in no unit.
 	Size, Before, Binary int
+}
+
+// Known is a file of which only parts can match, as long as it is what Info says. Text that is not UTF-8, or that is
+// [Uneven], cannot be known.
+type Known struct {
+	Info  walk.Info
+	Parts []Part
+}
+
+// Part is a part of a file, from one offset to another: whole lines, with so many before them.
+type Part struct {
+	From, To int64
+	Lines    int
 }
 
 // SearchListed searches the files of a listing, as Search does.
@@ -49,9 +64,10 @@ func (e *Engine) SearchListed(ctx context.Context, l Listed, q Query) (*Result, 
 	s.res.Skipped, s.res.SkippedCount = l.Skipped[:min(len(l.Skipped), maxSkips)], len(l.Skipped)
 	s.units = make([]unit, len(l.Units))
 	for i, u := range l.Units {
-		s.units[i] = unit{rel: u.Dir, files: u.Paths, at: u.At, size: u.Size}
+		s.units[i] = unit{rel: u.Dir, files: u.Paths, at: u.At, size: u.Size, known: u.Known}
 	}
 	return s.wait(ctx, func() error {
+		defer e.leave()
 		defer l.Done()
 		return s.inUnits(ctx, l.Root)
 	})
@@ -60,10 +76,7 @@ func (e *Engine) SearchListed(ctx context.Context, l Listed, q Query) (*Result, 
 // wait runs a search and returns its result, or the cause of ctx as soon as that ends.
 func (s *search) wait(ctx context.Context, run func() error) (*Result, error) {
 	done := make(chan error, 1)
-	go func() {
-		defer func() { <-s.engine.searches }()
-		done <- run()
-	}()
+	go func() { done <- run() }()
 	select {
 	case err := <-done:
 		if err != nil {

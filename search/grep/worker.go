@@ -110,7 +110,7 @@ func (w *worker) unit(ctx context.Context, tree *walk.Tree, at int64) {
 		if ctx.Err() != nil || at > w.s.horizon.Load() {
 			return
 		}
-		f, ok, err := w.open(ctx, rel)
+		f, ok, err := w.open(ctx, rel, u.known[i])
 		if err != nil {
 			w.s.skip(rel, err)
 		}
@@ -142,12 +142,51 @@ func (w *worker) enter(tree *walk.Tree, u *unit) (err error) {
 }
 
 // open searches the file at rel, which is in the open folder, and reports whether it has a match.
-func (w *worker) open(ctx context.Context, rel string) (f File, ok bool, err error) {
+func (w *worker) open(ctx context.Context, rel string, known Known) (f File, ok bool, err error) {
 	h, err := w.folder.Open(path.Base(rel))
 	if err != nil {
 		return f, false, err
 	}
+	if len(known.Parts) > 0 {
+		if f, sure := w.parts(h, known); sure {
+			f.Path = rel
+			return f, f.Count > 0, h.Close()
+		}
+	}
 	return w.handle(ctx, h, rel)
+}
+
+// parts searches the parts of a file that can match. It returns false where the file has to be searched as a whole: it is
+// not what it was, or lines around a match are wanted.
+//
+// That there is no match needs no look at what the file is now: it held until the search began. For a match it is looked
+// at after reading, since the numbers of lines come from what is known.
+func (w *worker) parts(h walk.Handle, known Known) (f File, sure bool) {
+	w.slot.prepare()
+	c := &content{q: &w.s.q, scan: w.scan}
+	for _, p := range known.Parts {
+		size := int(p.To - p.From)
+		if size > len(w.slot.buf) {
+			return f, false
+		}
+		part := w.slot.buf[:size]
+		if n, err := h.ReadAt(part, p.From); err != nil || n < size {
+			return f, false
+		}
+		c.number, c.counted, c.shown = p.Lines+1, 0, 0
+		if c.search(part); c.done() {
+			break
+		}
+	}
+	f, found := c.file()
+	if !found {
+		return f, true
+	}
+	info, err := h.Stat()
+	if w.s.q.Mode == Files {
+		f.Modified = info.ModTime()
+	}
+	return f, err == nil && info == known.Info && w.s.q.Before+w.s.q.After == 0
 }
 
 // handle searches an open file and closes it.
@@ -165,9 +204,7 @@ func (w *worker) handle(ctx context.Context, h walk.Handle, rel string) (f File,
 
 // file searches an open file.
 func (w *worker) file(ctx context.Context, src io.Reader) (f File, ok bool, err error) {
-	if w.slot.buf == nil {
-		w.slot.buf = make([]byte, blockSize)
-	}
+	w.slot.prepare()
 	n, err := fill(src, w.slot.buf[:firstSize])
 	if err != nil || n == 0 {
 		return f, false, err

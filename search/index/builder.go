@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 const (
@@ -25,6 +26,7 @@ type Builder struct {
 	pages   [][]byte
 	used    uint32 // chunks
 	files   []uint32
+	stops   []stop
 	blocks  int
 	text    int64
 }
@@ -55,17 +57,23 @@ func (b *Builder) Full() bool { return b.blocks >= MaxBlocks }
 // Size estimates how many bytes the segment will have.
 func (b *Builder) Size() int64 { return int64(b.used) * chunkSize }
 
-// Add adds a file, and returns its number in the segment.
+// Add adds a file of less than 4 GiB, and returns its number in the segment.
 func (b *Builder) Add(content []byte) (file int) {
 	b.files = append(b.files, uint32(b.blocks))
 	b.text += int64(len(content))
+	var at stop
 	for len(content) > 0 {
 		n := cut(content)
 		b.add(content[:n])
+		at.bytes += uint32(n)
+		at.lines += uint32(bytes.Count(content[:n], newline))
+		b.stops = append(b.stops, at)
 		content = content[n:]
 	}
 	return len(b.files) - 1
 }
+
+var newline = []byte{'\n'}
 
 // cut returns where the first block ends: at a line end, unless there is none.
 func cut(content []byte) int {
@@ -192,7 +200,9 @@ func (b *Builder) Finish() *Segment {
 	if b.blocks%group != 0 {
 		b.flush()
 	}
-	s := &Segment{files: append([]uint32(nil), b.files...), blocks: b.blocks, groups: (b.blocks + group - 1) / group, text: b.text}
+	s := &Segment{
+		files: slices.Clone(b.files), stops: slices.Clone(b.stops), blocks: b.blocks, groups: (b.blocks + group - 1) / group, text: b.text,
+	}
 	plain := uint32(8 * s.groups)
 	n, size := 0, 0
 	for i := range b.lists {
@@ -217,7 +227,7 @@ func (b *Builder) Finish() *Segment {
 		s.ends = append(s.ends, uint32(len(s.lists)))
 	}
 	clear(b.lists)
-	b.used, b.blocks, b.files, b.text = 1, 0, b.files[:0], 0
+	b.used, b.blocks, b.files, b.stops, b.text = 1, 0, b.files[:0], b.stops[:0], 0
 	b.pages = b.pages[:min(len(b.pages), 1)]
 	return s
 }

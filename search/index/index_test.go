@@ -29,7 +29,7 @@ func find(t *testing.T, s *index.Segment, pattern string, opt regex.Options) (li
 	}
 	q, ok := index.For(m)
 	if ok {
-		s.Find(q, func(file int) { list = append(list, file) })
+		s.Find(q, func(f index.Found) { list = append(list, f.File) })
 	}
 	return list, ok
 }
@@ -161,7 +161,7 @@ func Example() {
 		return
 	}
 	if q, ok := index.For(m); ok {
-		segment.Find(q, func(file int) { fmt.Println("look at file", file) })
+		segment.Find(q, func(f index.Found) { fmt.Println("look at file", f.File, "in", f.Blocks) })
 	}
-	// Output: look at file 1
+	// Output: look at file 1 in [{0 13 0}]
 }

@@ -64,3 +64,6 @@ func isOdd(l regex.Literal) bool {
 
 // Odd reports whether files that are [Odd] may match although Find does not find them.
 func (q *Query) Odd() bool { return q.odd }
+
+// Whole reports whether a match may span lines, and so blocks.
+func (q *Query) Whole() bool { return q.whole }

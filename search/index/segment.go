@@ -9,12 +9,16 @@ import (
 // Segment is the index of some files. It does not change, and is safe for concurrent use.
 type Segment struct {
 	files          []uint32 // the first block of each file
+	stops          []stop   // where each block ends
 	blocks, groups int
 	text           int64
 	// keys are the trigrams that there are, ends where the list of each ends in lists.
 	keys, ends []uint32
 	lists      []byte
 }
+
+// stop is where a block ends in its file: how many bytes and lines are before that.
+type stop struct{ bytes, lines uint32 }
 
 // Files returns how many files there are.
 func (s *Segment) Files() int { return len(s.files) }
@@ -24,11 +28,21 @@ func (s *Segment) Text() int64 { return s.text }
 
 // Size returns how many bytes the segment takes.
 func (s *Segment) Size() int64 {
-	return int64(len(s.lists)) + 4*int64(len(s.keys)+len(s.ends)+len(s.files))
+	return int64(len(s.lists)) + 4*int64(len(s.keys)+len(s.ends)+len(s.files)+2*len(s.stops))
 }
 
-// Find calls found with the number of each file that may match, in order.
-func (s *Segment) Find(q *Query, found func(file int)) {
+// Found is a file that may match: its number, and the blocks that may hold the match, out of so many.
+type Found struct {
+	File   int
+	Blocks []Block
+	Of     int
+}
+
+// Block is a part of a file, from one offset to another: whole lines, with so many before them.
+type Block struct{ From, To, Lines uint32 }
+
+// Find calls found with each file that may match, in order. What it is given is valid during the call.
+func (s *Segment) Find(q *Query, found func(Found)) {
 	if s.groups == 0 {
 		return
 	}
@@ -239,26 +253,49 @@ func each(list []byte, found func(at int, mask uint64)) {
 }
 
 // each calls found with the files of which a block is left.
-func (f *finder) each(found func(file int)) {
-	file := 0
+func (f *finder) each(found func(Found)) {
+	s := f.s
+	at := Found{File: -1}
 	for i, m := range f.all {
 		for ; m != 0; m &= m - 1 {
 			block := uint32(i*group + bits.TrailingZeros64(m))
-			if int(block) >= f.s.blocks {
-				return
+			if int(block) >= s.blocks {
+				break
 			}
-			if file > 0 && block < f.s.last(file-1) {
-				continue // another block of the file before
+			if at.File < 0 || block >= s.last(at.File) {
+				if at.File >= 0 {
+					found(at)
+				}
+				at.File = s.fileOf(block, at.File+1)
+				at.Blocks, at.Of = at.Blocks[:0], int(s.last(at.File)-s.files[at.File])
 			}
-			n, ok := slices.BinarySearch(f.s.files[file:], block)
-			if file += n; !ok {
-				file--
-			}
-			for f.s.last(file) == f.s.files[file] {
-				file++ // files without a block stand where the next one begins
-			}
-			found(file)
-			file++
+			at.Blocks = append(at.Blocks, s.block(at.File, block))
 		}
 	}
+	if at.File >= 0 {
+		found(at)
+	}
+}
+
+// fileOf returns the file that a block is of, which is not before from.
+func (s *Segment) fileOf(block uint32, from int) int {
+	n, ok := slices.BinarySearch(s.files[from:], block)
+	file := from + n
+	if !ok {
+		file--
+	}
+	for s.last(file) == s.files[file] {
+		file++ // files without a block stand where the next one begins
+	}
+	return file
+}
+
+// block returns where in its file a block is.
+func (s *Segment) block(file int, block uint32) Block {
+	b := Block{To: s.stops[block].bytes}
+	if block > s.files[file] {
+		before := s.stops[block-1]
+		b.From, b.Lines = before.bytes, before.lines
+	}
+	return b
 }

@@ -30,7 +30,7 @@ func (r *root) build(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ready, r.took = true, time.Since(began)
-	return r.account(0)
+	return r.account()
 }
 
 // list fills the table.
@@ -50,7 +50,7 @@ func (r *root) list(ctx context.Context) (err error) {
 	if err := r.read(ctx, r.tree, look{}); err != nil {
 		return err
 	}
-	return r.account(0)
+	return r.account()
 }
 
 // item is a file to index, and what came of it.
@@ -229,7 +229,10 @@ func (x *indexer) add(it *item) {
 		return
 	}
 	if index.Odd(content) {
-		it.flag = isOdd
+		it.flag = isOdd | isWhole
+	}
+	if grep.Uneven(content) {
+		it.flag |= isWhole
 	}
 	it.doc = int32(x.builder.Add(content))
 }
@@ -323,8 +326,11 @@ func (r *root) attach(ctx context.Context, seg *segment, items []item) error {
 			continue
 		}
 		if it.info.Type == walk.File {
-			if r.watch == nil && !r.s.settled(it.info, it.at) {
-				continue // a change right after it was read would not show
+			if !r.s.settled(it.info, it.at) {
+				if r.watch == nil {
+					continue // a change right after it was read would not show
+				}
+				it.flag |= isWhole | isFresh
 			}
 			r.describe(n, it.info)
 		}
@@ -334,7 +340,7 @@ func (r *root) attach(ctx context.Context, seg *segment, items []item) error {
 		r.segments = append(r.segments, seg)
 	}
 	r.segments = slices.DeleteFunc(r.segments, func(s *segment) bool { return s.live == 0 })
-	return r.account(0)
+	return r.account()
 }
 
 // setIndexed takes up what came of indexing a file.

@@ -3,6 +3,9 @@ package live
 import (
 	"context"
 	"time"
+
+	"github.com/tongs-ai/tongs/search/index"
+	"github.com/tongs-ai/tongs/search/regex"
 )
 
 // SetSettle sets how old a change must be to be told from the next one, for a file system that is known.
@@ -43,4 +46,19 @@ func (s *Service) Expire(top string) {
 	r.used.Store(0)
 	r.wake <- struct{}{}
 	<-r.ctx.Done()
+}
+
+// UpToDate brings a root up to date, as for a search that began then.
+func (s *Service) UpToDate(top string, asked time.Time) error {
+	r := s.root(top)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.upToDate(asked)
+}
+
+// Narrowed returns of how many files a search reads only parts.
+func (s *Service) Narrowed(ctx context.Context, t Tree, m *regex.Matcher) (n int) {
+	q, usable := index.For(m)
+	s.within(ctx, &t, func(r *root, d *dir) { n = len(r.candidates(r.view(ctx, d, &t), q, usable).known) })
+	return n
 }

@@ -41,7 +41,7 @@ import (
 type Options struct {
 	// MaxBytes is how much memory tables and indexes may take together: 512 MiB. A root that does not fit is not indexed.
 	MaxBytes int64
-	// MaxFile is how large a file may be to be indexed: 16 MiB. Larger ones are read by every search.
+	// MaxFile is how large a file may be to be indexed: 16 MiB, and at most 1 GiB. Larger ones are read by every search.
 	MaxFile int64
 	// MaxWatches is how many directories and files of a root are watched: half of what the system allows a user.
 	MaxWatches int
@@ -78,6 +78,7 @@ type Service struct {
 func New(opt Options) *Service {
 	orElse(&opt.MaxBytes, 512<<20)
 	orElse(&opt.MaxFile, 16<<20)
+	opt.MaxFile = min(opt.MaxFile, 1<<30)
 	orElse(&opt.Idle, 20*time.Minute)
 	orElse(&opt.Sweep, time.Minute)
 	if opt.Workers <= 0 {

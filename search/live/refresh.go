@@ -34,7 +34,16 @@ func (s *Service) settled(i walk.Info, now int64) bool {
 
 // refresh brings the table up to date. With sweep it looks at every file.
 func (r *root) refresh(ctx context.Context, sweep bool) error {
-	r.now = time.Now().UnixNano()
+	began := time.Now()
+	if err := r.update(ctx, began, sweep); err != nil {
+		return err
+	}
+	r.current = began
+	return nil
+}
+
+func (r *root) update(ctx context.Context, began time.Time, sweep bool) error {
+	r.now = began.UnixNano()
 	r.generation++
 	defer clear(r.limbo)
 	touched, overflow, err := r.drain()
@@ -44,6 +53,7 @@ func (r *root) refresh(ctx context.Context, sweep bool) error {
 	if err := r.rules(ctx); err != nil {
 		return err
 	}
+	r.doubt = r.doubt || overflow
 	if overflow || sweep || r.watch == nil {
 		return r.sweep(ctx)
 	}
@@ -253,7 +263,7 @@ func (m *merge) rest(to int) {
 func (m *merge) visit(e *walk.Entry) error {
 	isDir := e.Type == walk.Directory
 	to := m.at
-	for to < len(m.old) && order(m.old[to].rel, m.old[to].typ == walk.Directory, e.Rel, isDir) < 0 {
+	for to < len(m.old) && walk.Order(m.old[to].rel, m.old[to].typ == walk.Directory, e.Rel, isDir) < 0 {
 		to++
 	}
 	m.rest(to)
@@ -277,7 +287,7 @@ func (m *merge) visit(e *walk.Entry) error {
 	switch {
 	case err != nil || info.Type != n.typ:
 		m.r.touch(n)
-	case m.look.names[e.Name()] || n.has(unsure) || !same(info, n.info):
+	case m.look.names[e.Name()] || n.has(unsure) || m.r.differs(n, info):
 		m.r.touch(n)
 		m.r.describe(n, info)
 	}
@@ -300,7 +310,7 @@ func (m *merge) create(e *walk.Entry) error {
 	m.r.create(n)
 	m.nodes = append(m.nodes, n)
 	if m.r.nextID%(1<<14) == 0 {
-		return m.r.account(0)
+		return m.r.account()
 	}
 	return nil
 }

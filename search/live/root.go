@@ -60,10 +60,14 @@ type root struct {
 	// limbo holds files that were taken out of the table, while it is brought up to date: they may come back.
 	limbo map[identity]*node
 	// now is when the table was last brought up to date, generation counts these times, shape the files that came and went.
-	now        int64
+	now int64
+	// current is what the table is up to date with: when that was last begun and came to its end.
+	current    time.Time
 	generation uint64
 	shape      uint64
 	sweeps     int
+	// doubt says that events were lost: files that were indexed as soon as they had changed may have changed once more.
+	doubt bool
 	// removed and touched are what happened last; forgot is the last generation of which removals are not remembered any
 	// more, overlooked that of which changes are not.
 	removed            []removal
@@ -235,8 +239,8 @@ func (r *root) status() Status {
 }
 
 // account tells the service how much memory the root takes. It is an error where that is too much.
-func (r *root) account(more int64) error {
-	bytes := int64(r.nextID)*nodeBytes + more
+func (r *root) account() error {
+	bytes := int64(r.nextID) * nodeBytes
 	for _, s := range r.segments {
 		bytes += s.index.Size() + 8*int64(len(s.nodes))
 	}

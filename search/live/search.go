@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"time"
 
 	"github.com/tongs-ai/tongs/search/grep"
 	"github.com/tongs-ai/tongs/search/index"
@@ -39,18 +40,27 @@ func (s *Service) enter(t *Tree) (*root, *dir, bool) {
 	if r == nil {
 		return nil, nil, false
 	}
+	asked := time.Now()
 	r.mu.Lock()
 	if !r.ready {
 		r.mu.Unlock()
 		return nil, nil, false
 	}
-	if err := r.refresh(r.ctx, false); err != nil {
+	if err := r.upToDate(asked); err != nil {
 		r.failed(err)
 	} else if d := r.lookup(rel); d != nil && d.err == nil && sameDir(t.Dir, d.info) {
 		return r, d, true
 	}
 	r.mu.Unlock()
 	return nil, nil, false
+}
+
+// upToDate brings a root up to date, unless somebody began to do that after it was asked for, and is done.
+func (r *root) upToDate(asked time.Time) error {
+	if r.current.After(asked) {
+		return nil
+	}
+	return r.refresh(r.ctx, false)
 }
 
 // Search searches a tree, with the result that the engine's Search has for files that are neither ignored nor hidden. It
@@ -63,7 +73,7 @@ func (s *Service) Search(ctx context.Context, e *grep.Engine, t Tree, q grep.Que
 	}
 	query, usable := index.For(q.Matcher)
 	var v *view
-	var found set
+	var found *candidates
 	var binaries []int
 	ok := s.within(ctx, &t, func(r *root, d *dir) {
 		v = r.view(ctx, d, &t)
@@ -72,7 +82,7 @@ func (s *Service) Search(ctx context.Context, e *grep.Engine, t Tree, q grep.Que
 	if !ok {
 		return nil, Left{}, false, nil
 	}
-	if q.Mode == grep.Content && q.Limit > 0 {
+	if q.Mode == grep.Content && q.Limit > 0 && found.n > manyFiles {
 		// Most searches for something common find enough in the first files.
 		first := v.listing(found, binaries, firstUnits)
 		res, ok, err := t.search(ctx, e, first, q)
@@ -84,8 +94,11 @@ func (s *Service) Search(ctx context.Context, e *grep.Engine, t Tree, q grep.Que
 	return res, v.left, ok, err
 }
 
-// firstUnits is how many units are searched before the others are even listed.
-const firstUnits = 128
+// Where there are more than manyFiles candidates, firstUnits units are searched before the others are even listed.
+const (
+	manyFiles  = 4096
+	firstUnits = 128
+)
 
 // search searches the files of a listing.
 func (t *Tree) search(ctx context.Context, e *grep.Engine, l grep.Listed, q grep.Query) (*grep.Result, bool, error) {

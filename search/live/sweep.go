@@ -47,7 +47,13 @@ func (r *root) sweep(ctx context.Context) error {
 			return err
 		}
 	}
+	r.doubt = false
 	return nil
+}
+
+// differs reports whether a file may hold something else than what is known of it, by what the system says of it now.
+func (r *root) differs(n *node, now walk.Info) bool {
+	return !same(now, n.info) || r.doubt && n.has(isFresh)
 }
 
 // swept is what a sweep found: directories to read again, and files that changed.
@@ -105,7 +111,7 @@ func (s *swept) look(r *root, d *dir) {
 			s.dirs = append(s.dirs, d)
 			return
 		}
-		if !same(info, n.info) {
+		if r.differs(n, info) {
 			s.files = append(s.files, sweptFile{n, info})
 		}
 	}

@@ -63,11 +63,18 @@ const (
 	isBinary
 	// isOdd: what it holds may match although no trigram of it says so.
 	isOdd
+	// isWhole: it is not searched in parts.
+	isWhole
+	// isFresh: a change right after it was read would not show in its times.
+	isFresh
 	// isDirect: it cannot be indexed.
 	isDirect
 	// isGone: it is not in the table any more.
 	isGone
 )
+
+// ofContent are the flags that say what is in a file.
+const ofContent = isBinary | isOdd | isWhole | isFresh | isDirect
 
 func (n *node) has(f flag) bool { return n.flag&f != 0 }
 
@@ -79,34 +86,13 @@ func (d *dir) find(name string) *node {
 	full := d.prefix() + name
 	for _, isDir := range []bool{false, true} {
 		i, ok := slices.BinarySearchFunc(d.nodes, full, func(n *node, full string) int {
-			return order(n.rel, n.typ == walk.Directory, full, isDir)
+			return walk.Order(n.rel, n.typ == walk.Directory, full, isDir)
 		})
 		if ok && (d.nodes[i].typ == walk.Directory) == isDir {
 			return d.nodes[i]
 		}
 	}
 	return nil
-}
-
-// order compares paths of entries of one directory as the paths of all that is below them compare: a directory as if it
-// ended in a slash.
-func order(a string, aDir bool, b string, bDir bool) int {
-	n := min(len(a), len(b))
-	if c := strings.Compare(a[:n], b[:n]); c != 0 {
-		return c
-	}
-	return place(a, n, aDir) - place(b, n, bDir)
-}
-
-func place(s string, i int, dir bool) int {
-	switch {
-	case i < len(s):
-		return int(s[i])
-	case dir:
-		return '/'
-	default:
-		return -1
-	}
 }
 
 // lookup returns the directory at rel, "" being the root; nil where there is none.
@@ -224,7 +210,7 @@ func (r *root) describe(n *node, info walk.Info) {
 
 // adopt gives a new node what was known of the same file by another name.
 func (r *root) adopt(n, old *node) {
-	r.mark(n, old.flag&(isBinary|isOdd|isDirect))
+	r.mark(n, old.flag&ofContent)
 	if old.seg == nil && !n.has(isBinary) {
 		r.direct[n] = struct{}{}
 		return
@@ -250,7 +236,7 @@ func (r *root) touch(n *node) {
 
 // mark sets what is known of the content of a file.
 func (r *root) mark(n *node, f flag) {
-	n.flag = n.flag&^(isBinary|isOdd|isDirect) | f
+	n.flag = n.flag&^ofContent | f
 	keep(r.binary, n, n.has(isBinary))
 	keep(r.odd, n, n.has(isOdd))
 }

@@ -113,14 +113,34 @@ func (p *passage) entry(n *node, rel string) {
 	}
 }
 
-// set holds places of a view.
-type set []uint64
+// candidates are files of a view that may match.
+type candidates struct {
+	places []uint64 // a bit for each
+	n      int
+	// known are, by their places, files of which only parts can match.
+	known map[int]grep.Known
+}
 
-func (s set) add(place int) { s[place/64] |= 1 << (place % 64) }
+func (c *candidates) add(place int) {
+	c.places[place/64] |= 1 << (place % 64)
+	c.n++
+}
+
+// narrow notes which parts of a file can match, where that is much less than all of it.
+func (c *candidates) narrow(place int, n *node, f *index.Found) {
+	if f.Of < 2*len(f.Blocks) || n.has(isWhole) {
+		return
+	}
+	parts := make([]grep.Part, len(f.Blocks))
+	for i, b := range f.Blocks {
+		parts[i] = grep.Part{From: int64(b.From), To: int64(b.To), Lines: int(b.Lines)}
+	}
+	c.known[place] = grep.Known{Info: n.info, Parts: parts}
+}
 
 // candidates returns the files of a view that may match.
-func (r *root) candidates(v *view, q *index.Query, usable bool) set {
-	found := make(set, (len(v.files)+63)/64)
+func (r *root) candidates(v *view, q *index.Query, usable bool) *candidates {
+	found := &candidates{places: make([]uint64, (len(v.files)+63)/64), known: map[int]grep.Known{}}
 	take := func(n *node) {
 		if at := v.place(n); at >= 0 {
 			found.add(at)
@@ -143,9 +163,16 @@ func (r *root) candidates(v *view, q *index.Query, usable bool) set {
 		}
 	}
 	for _, s := range r.segments {
-		s.index.Find(q, func(file int) {
-			if n := s.nodes[file]; n.seg == s && int(n.doc) == file {
-				take(n)
+		s.index.Find(q, func(f index.Found) {
+			n := s.nodes[f.File]
+			if n.seg != s || int(n.doc) != f.File {
+				return
+			}
+			if at := v.place(n); at >= 0 {
+				found.add(at)
+				if !q.Whole() {
+					found.narrow(at, n, &f)
+				}
 			}
 		})
 	}
@@ -164,11 +191,11 @@ func (r *root) binaries(v *view) (places []int) {
 }
 
 // listing makes units of the files that may match, at most so many; 0 means all. It needs no lock.
-func (v *view) listing(found set, binaries []int, most int) grep.Listed {
+func (v *view) listing(found *candidates, binaries []int, most int) grep.Listed {
 	l := grep.Listed{Files: len(v.files), Skipped: v.skipped, Binary: len(binaries)}
 	prefix := len(v.dir.prefix())
 	at, end := -1, 0 // the unit, and where it ends
-	for i, m := range found {
+	for i, m := range found.places {
 		for ; m != 0; m &= m - 1 {
 			place := i*64 + bits.TrailingZeros64(m)
 			if place >= end {
@@ -182,6 +209,12 @@ func (v *view) listing(found set, binaries []int, most int) grep.Listed {
 				l.Units = append(l.Units, v.unit(at, end, prefix, binaries))
 			}
 			u := &l.Units[len(l.Units)-1]
+			if known, ok := found.known[place]; ok {
+				if u.Known == nil {
+					u.Known = map[int]grep.Known{}
+				}
+				u.Known[len(u.Paths)] = known
+			}
 			u.Paths = append(u.Paths, v.files[place].rel[prefix:])
 			u.At = append(u.At, place-u.Before)
 		}

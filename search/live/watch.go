@@ -160,7 +160,7 @@ func (r *root) noWatches(err error) { r.becomeStrict("it cannot be watched: " + 
 func (r *root) becomeStrict(why string) {
 	if r.watch != nil {
 		r.watch.close()
-		r.watch = nil
+		r.watch, r.doubt = nil, true
 	}
 	clear(r.byWatch)
 	clear(r.fileWatch)

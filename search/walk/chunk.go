@@ -60,6 +60,6 @@ func (c *chunk) add(name []byte, typ Type) {
 // sort puts entries, of which the text holds the names alone, in the order of their paths.
 func (c *chunk) sort(text string) {
 	slices.SortFunc(c.refs, func(a, b ref) int {
-		return before(a.path(text), a.typ == Directory, b.path(text), b.typ == Directory)
+		return Order(a.path(text), a.typ == Directory, b.path(text), b.typ == Directory)
 	})
 }

@@ -79,9 +79,9 @@ func join(rel, name string) string {
 	return rel + "/" + name
 }
 
-// before orders names such that whole paths come in the order of their bytes: a directory is compared as if its name
+// Order compares names, or paths in one directory, such that whole paths come in the order of their bytes: a directory is compared as if its name
 // ended in a slash.
-func before(a string, aDir bool, b string, bDir bool) int {
+func Order(a string, aDir bool, b string, bDir bool) int {
 	n := min(len(a), len(b))
 	if c := strings.Compare(a[:n], b[:n]); c != 0 {
 		return c
