@@ -65,10 +65,10 @@ func (s *scanned) walk(found func(p string, hide bool)) (skips []string, cut boo
 	return w.skippedNames(), w.left <= 0
 }
 
-// there returns the protected names that existed at the start, exempt ones too.
+// there returns the protected and hidden names that existed at the start, exempt ones too.
 func (s *scanned) there() (paths []string) {
 	for p := range s.had {
-		if _, err := os.Lstat(p); err == nil && !slices.Contains(s.hidden, p) {
+		if _, err := os.Lstat(p); err == nil {
 			paths = append(paths, p)
 		}
 	}
@@ -76,17 +76,18 @@ func (s *scanned) there() (paths []string) {
 	return paths
 }
 
-// appeared returns the protected names that are there now and were not at the start, and whether there was more than
-// could be looked at. What is held back in a layer is not looked at here.
+// appeared returns the protected and hidden names that are there now and were not at the start, and whether there was
+// more than could be looked at: what is hidden for its secrets is obeyed by programs, too. What is held back in a layer is
+// not looked at here.
 func (s *scanned) appeared(held func(p string) bool) (paths []string, cut bool) {
-	if s.names == nil || s.names.protect.empty() {
+	if s.names == nil || s.names.protect.empty() && s.names.hide.empty() {
 		return nil, false
 	}
 	direct := *s
 	direct.dirs = nil
 	direct.roots = slices.DeleteFunc(slices.Clone(s.roots), held)
-	_, cut = direct.walk(func(p string, hide bool) {
-		if hide || s.had[p] || held(p) {
+	_, cut = direct.walk(func(p string, _ bool) {
+		if s.had[p] || held(p) {
 			return
 		}
 		if _, err := os.Lstat(p); err == nil {
