@@ -124,6 +124,9 @@ type Rule struct {
 	Decision Decision `json:"decision"`
 	// Fallback marks a default, which counts only where no explicit word does.
 	Fallback bool `json:"fallback,omitempty"`
+	// Outcome narrows a rule that pre-approves programs: they run on a copy of the files, and what they change there is
+	// decided like the change of a file by any other tool. Where that cannot be, somebody is asked before they run.
+	Outcome bool `json:"outcome,omitempty"`
 }
 
 // String describes the rule in one line, as explain prints it.
@@ -150,5 +153,9 @@ func (r Rule) String() string {
 	if r.Origin != "" {
 		where += ", " + r.Origin
 	}
-	return fmt.Sprintf("%s: %s%s (%s)", what, kind, r.Decision, where)
+	how := ""
+	if r.Outcome {
+		how = ", on a copy"
+	}
+	return fmt.Sprintf("%s: %s%s%s (%s)", what, kind, r.Decision, how, where)
 }

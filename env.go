@@ -263,6 +263,9 @@ type Change struct {
 	From *Path `json:"from,omitempty"`
 	// Version identifies the new content.
 	Version Version `json:"version,omitempty"`
+	// Protected says what is special about the path, so that it is asked about each time: "protected: git runs hooks from
+	// it". The engine sets it.
+	Protected string `json:"protected,omitempty"`
 }
 
 // ChangeKind is what became of a path.

@@ -101,6 +101,8 @@ type Need struct {
 	Effects []Effect
 	// Reason tells a person why it came up: "src/a.go changed since it was planned".
 	Reason string
+	// Direct says that the program cannot be run on a copy of the files, so that the call must be decided before it runs.
+	Direct bool
 }
 
 // Error describes what is missing.

@@ -55,6 +55,7 @@ func (p *process) beforehand(err error) error {
 	return &tongs.Need{
 		Effects: []tongs.Effect{{Kind: tongs.EffectExecute, Argv: p.cmd.Argv}},
 		Reason:  "it cannot be run on a copy of the files first: " + err.Error(),
+		Direct:  true,
 	}
 }
 

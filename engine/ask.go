@@ -17,7 +17,7 @@ import (
 // than those asked about; then nothing is settled yet.
 func (w *walk) ask(ctx context.Context, effects []tongs.Effect) (edited bool, err error) {
 	open := w.unanswered(effects)
-	if w.deferred = len(open) > 0 && w.defers(ctx); w.deferred {
+	if w.deferred = len(open) > 0 && w.defers(ctx); w.deferred || w.onCopy {
 		w.verdict.By += "; runs on a copy, and what it changes is decided then"
 	}
 	if len(open) == 0 || w.deferred {

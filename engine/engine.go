@@ -49,6 +49,8 @@ type Options struct {
 	// Outcomes reports whether Commands can run programs on a copy of the files, and have what they changed decided
 	// afterwards. Nil means that they cannot.
 	Outcomes func(context.Context) bool
+	// Direct asks about programs that nobody spoke of before they run, also where they could run on a copy first.
+	Direct bool
 	// OnResult observes every result, before it is returned. It must not keep or change it.
 	OnResult func(*tongs.Call, *tongs.Result)
 	// Grace is how long a cancelled tool may take to return before the call does so without it; zero means 2 s.
@@ -201,7 +203,7 @@ func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanat
 	return &tongs.Explanation{
 		Tool: w.spec.Name, Via: w.viaName(), Args: w.call.Args, Repaired: w.repaired, Effects: w.effects,
 		Decision: w.verdict.Decision, Rule: w.verdict.By, Reason: w.verdict.Reason,
-		Message: w.message(w.effects), Kind: w.kind(w.effects), Deferred: w.defers(ctx),
+		Message: w.message(w.effects), Kind: w.kind(w.effects), Deferred: w.onCopy || w.defers(ctx),
 	}, nil
 }
 

@@ -11,6 +11,9 @@ import (
 	"github.com/tongs-ai/tongs/policy"
 )
 
+// byProgram follows the kind of a change where an effect says why it is there.
+const byProgram = " by the program"
+
 // maxShown is how many changes a question, and the row of the call, list one by one.
 const maxShown = 500
 
@@ -19,16 +22,45 @@ var _ tongs.Judging = (*grant)(nil)
 // defers reports whether the call runs on a copy before it is decided: nobody said anything about what it would do, all
 // of that can be taken back, and nobody gave it more than a call begins with.
 func (w *walk) defers(ctx context.Context) bool {
-	return w.plan.Contained && w.verdict.Deferrable && len(w.needed) == 0 && len(w.sent) == 0 && len(w.approved) == 0 &&
+	return !w.engine.opt.Direct && w.plan.Contained && w.verdict.Deferrable && len(w.needed) == 0 && len(w.sent) == 0 && len(w.approved) == 0 &&
 		!slices.ContainsFunc(w.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork }) &&
 		w.engine.opt.Outcomes(ctx)
+}
+
+// mustCopy takes up the word of a rule that a program runs on a copy. Where it cannot, what the rule pre-approved is asked
+// for, except where nothing is.
+func (w *walk) mustCopy(ctx context.Context, effects []tongs.Effect) {
+	v := &w.verdict
+	if !v.Outcome {
+		return
+	}
+	if w.onCopy = w.plan.Contained && !w.direct && w.engine.opt.Outcomes(ctx); w.onCopy || w.engine.opt.Mode == tongs.ModeAll {
+		return
+	}
+	for i := range min(len(effects), len(v.Effects)) {
+		if j := &v.Effects[i]; effects[i].Kind == tongs.EffectExecute && j.Decision == tongs.PreApproved {
+			j.Decision, j.By = tongs.Ask, j.By+"; not without a copy"
+		}
+	}
+	if v.Decision == tongs.PreApproved {
+		v.Decision, v.By, v.Rememberable = tongs.Ask, v.By+"; not without a copy", false
+		v.Reason = "A rule lets it run on a copy of the files, and it cannot be run so: " + w.whyNoCopy() + "."
+	}
+}
+
+func (w *walk) whyNoCopy() string {
+	if !w.plan.Contained {
+		return "it goes on in the background, or does more than run one program"
+	}
+	return "this machine or the files do not allow it; 'tongs doctor' says more"
 }
 
 // rehearsable refuses a dry run of what cannot be run on a copy.
 func (w *walk) rehearsable(ctx context.Context) error {
 	if !w.plan.Contained {
 		return tongs.Errorf(tongs.CodeInvalidArgs,
-			"%s cannot be run dry, since it does more than run one program to its end; explain says what it would do", w.spec.Name)
+			"%s cannot be run dry: only a call can that runs one program to its end, and does nothing else. 'tongs explain' says what it would do",
+			w.spec.Name)
 	}
 	if !w.engine.opt.Outcomes(ctx) {
 		return tongs.Errorf(tongs.CodeSandboxUnavailable,
@@ -38,7 +70,7 @@ func (w *walk) rehearsable(ctx context.Context) error {
 }
 
 // Deferred implements tongs.Judging.
-func (g *grant) Deferred() bool { return g.walk.deferred || g.walk.call.DryRun }
+func (g *grant) Deferred() bool { return g.walk.deferred || g.walk.onCopy || g.walk.call.DryRun }
 
 // Judge implements tongs.Judging.
 func (g *grant) Judge(ctx context.Context, o *tongs.Outcome) (keep []tongs.Change, err error) {
@@ -66,8 +98,11 @@ func (w *walk) settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Chang
 	if err := o.Identify(ctx); err != nil {
 		return nil, err
 	}
-	w.plan, w.verdict.Rememberable = &tongs.Plan{Preview: o.Preview}, false
+	w.plan, w.verdict.Rememberable = &tongs.Plan{Preview: o.Preview, Message: plan.Message}, false
 	answer, err := w.answer(ctx, w.newOutcomeQuestion(o))
+	if tongs.CodeOf(err) == tongs.CodeApprovalRequired {
+		err = exactly(err)
+	}
 	if err != nil {
 		return nil, w.refuse(shown, dropped(err))
 	}
@@ -92,7 +127,7 @@ func changed(changes []tongs.Change) map[class][]tongs.Effect {
 	groups := map[class][]tongs.Effect{}
 	add := func(c class, kind tongs.EffectKind, p tongs.Path, v tongs.Version, why tongs.ChangeKind) {
 		groups[c] = append(groups[c], tongs.Effect{
-			Kind: kind, Path: p, Version: v, NoGrant: kind == tongs.EffectDelete, Why: string(why) + " by the program",
+			Kind: kind, Path: p, Version: v, NoGrant: kind == tongs.EffectDelete, Why: string(why) + byProgram,
 		})
 	}
 	for _, c := range changes {
@@ -125,6 +160,7 @@ func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change) (asked 
 		if err != nil {
 			return asked, shown, err
 		}
+		protect(changes, group)
 		shown = append(shown, group[:min(len(group), max(maxShown-len(shown), 0))]...)
 		if reason := w.caller.outside(group); reason != "" {
 			return asked, shown, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", reason))
@@ -142,6 +178,28 @@ func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change) (asked 
 		return asked, shown, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", w.verdict.Reason).With("rule", w.verdict.By))
 	}
 	return asked, shown, nil
+}
+
+// protect says at each change what is special about its path.
+func protect(changes []tongs.Change, checked []tongs.Effect) {
+	special := map[tongs.Path]string{}
+	for _, e := range checked {
+		if e.MustAsk {
+			_, why, _ := strings.Cut(e.Why, byProgram+"; ")
+			special[e.Path] = why
+		}
+	}
+	if len(special) == 0 {
+		return
+	}
+	for i := range changes {
+		c := &changes[i]
+		if why := special[c.Path]; why != "" {
+			c.Protected = why
+		} else if c.From != nil && special[*c.From] != "" {
+			c.Protected = special[*c.From]
+		}
+	}
 }
 
 // judgeAs decides effects by the rules of a tool.
@@ -176,12 +234,12 @@ func (w *walk) newOutcomeQuestion(o *tongs.Outcome) approval.Question {
 	q := w.newQuestion(effects, effects)
 	q.Effects = effects[:min(len(effects), maxShown)]
 	q.Changes, q.ChangeCount = o.Changes[:min(len(o.Changes), maxShown)], len(o.Changes)
-	q.Message = w.spec.DisplayName() + " ran on a copy, where it " + summary(o.Changes)
+	q.Message = fmt.Sprintf("%s (ran on a copy: %s)", w.title(), summary(o.Changes))
 	q.Notes = append(q.Notes, o.Notes...)
 	return q
 }
 
-// summary counts changes: "added 2 files and deleted 1".
+// summary counts changes: "1 deleted, 2 added".
 func summary(changes []tongs.Change) string {
 	count := map[tongs.ChangeKind]int{}
 	for _, c := range changes {
@@ -189,10 +247,8 @@ func summary(changes []tongs.Change) string {
 	}
 	var parts []string
 	for _, kind := range []tongs.ChangeKind{tongs.Deleted, tongs.Modified, tongs.Renamed, tongs.Added} {
-		if n := count[kind]; n == 1 {
-			parts = append(parts, string(kind)+" 1 path")
-		} else if n > 1 {
-			parts = append(parts, fmt.Sprintf("%s %d paths", kind, n))
+		if n := count[kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -216,6 +272,15 @@ func kept(changes []tongs.Change, keep []string) []tongs.Change {
 func dropped(err error) error {
 	if e, ok := err.(*tongs.Error); ok {
 		e.Message = strings.TrimSuffix(e.Message, ".") + "; nothing that it changed holds"
+	}
+	return err
+}
+
+// exactly says how far a late approval of changes reaches.
+func exactly(err error) error {
+	if e, ok := err.(*tongs.Error); ok {
+		e.Message = strings.TrimSuffix(e.Message, ".") + ". An approval is for exactly these changes: should it do anything else the next " +
+			"time, it asks again"
 	}
 	return err
 }

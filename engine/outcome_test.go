@@ -18,6 +18,8 @@ type copying struct {
 	changes []tongs.Change
 	kept    []string
 	runs    int
+	// refuse makes every run on a copy fail, as where the files cannot be copied.
+	refuse bool
 	// deferred is whether the last run was on a copy.
 	deferred bool
 }
@@ -34,6 +36,11 @@ func (c *copyingFor) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, er
 	judging := c.grant.(tongs.Judging)
 	if c.deferred = judging.Deferred(); !c.deferred {
 		return &tongs.Exit{}, nil
+	}
+	if c.refuse {
+		return nil, &tongs.Need{
+			Effects: []tongs.Effect{{Kind: tongs.EffectExecute, Argv: []string{"./migrate.sh"}}}, Reason: "no copy", Direct: true,
+		}
 	}
 	keep, err := judging.Judge(ctx, &tongs.Outcome{
 		Changes:  c.changes,
@@ -65,6 +72,72 @@ func onCopies(c *copying) func(*engine.Options) {
 	return func(o *engine.Options) {
 		o.Commands = c.commands
 		o.Outcomes = func(context.Context) bool { return true }
+	}
+}
+
+// A rule that pre-approves a program on a copy has what it changes decided; where there can be no copy it asks before.
+func TestRuleWantsACopy(t *testing.T) {
+	rule := tongs.Rule{Effects: tongs.Kinds(tongs.EffectExecute), Pattern: "./migrate.sh", Decision: tongs.PreApproved, Outcome: true}
+	plain := rule
+	plain.Outcome = false
+	for _, c := range []struct {
+		name     string
+		rules    []tongs.Rule
+		mode     tongs.Mode
+		direct   bool
+		noCopies bool
+		refused  bool
+		answer   func(approval.Question) approval.Answer
+		asked    int
+		deferred bool
+		code     tongs.Code
+	}{
+		{name: "on a copy", rules: []tongs.Rule{rule}, answer: yes, asked: 1, deferred: true},
+		{name: "dropped", rules: []tongs.Rule{rule}, answer: no, asked: 1, deferred: true, code: tongs.CodeDenied},
+		{name: "one of two rules wants it", rules: []tongs.Rule{plain, rule}, answer: yes, asked: 1, deferred: true},
+		{name: "no rule wants it", rules: []tongs.Rule{plain}},
+		{name: "what nobody spoke of is asked before, this is not", rules: []tongs.Rule{rule}, direct: true, answer: yes, asked: 1, deferred: true},
+		{name: "asked before", direct: true, answer: no, asked: 1, code: tongs.CodeDenied},
+		{name: "no copies", rules: []tongs.Rule{rule}, noCopies: true, answer: no, asked: 1, code: tongs.CodeDenied},
+		{name: "no copies, approved", rules: []tongs.Rule{rule}, noCopies: true, answer: yes, asked: 1},
+		{name: "this one cannot", rules: []tongs.Rule{rule}, refused: true, answer: yes, asked: 1},
+		{name: "this one cannot, and may not", rules: []tongs.Rule{rule}, refused: true, answer: no, asked: 1, deferred: true, code: tongs.CodeDenied},
+		{name: "nothing is asked", rules: []tongs.Rule{rule}, mode: tongs.ModeAll, deferred: true},
+		{name: "nothing is asked, and no copies", rules: []tongs.Rule{rule}, mode: tongs.ModeAll, noCopies: true},
+		{name: "everything is asked", rules: []tongs.Rule{rule}, mode: tongs.ModeNone, answer: yes, asked: 2, deferred: true},
+		{name: "not for one that nobody trusts", rules: []tongs.Rule{{
+			Effects: rule.Effects, Pattern: rule.Pattern, Decision: tongs.PreApproved, Outcome: true, Untrusted: true,
+		}}, direct: true, answer: no, asked: 1, code: tongs.CodeDenied},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := &copying{changes: []tongs.Change{change(tongs.Modified, "old.txt")}, refuse: c.refused}
+			b := setup(t, []tongs.Tool{contained(t)}, onCopies(run), rules(c.rules...), func(o *engine.Options) {
+				o.Mode, o.Direct = c.mode, c.direct
+				if c.noCopies {
+					o.Outcomes = nil
+				}
+			})
+			b.person.answer = c.answer
+			must(t, b.call("echo", `{"text":"x"}`), c.code)
+			if b.person.count() != c.asked || run.deferred != c.deferred {
+				t.Errorf("asked %d times, deferred %t", b.person.count(), run.deferred)
+			}
+		})
+	}
+}
+
+// A change of a protected name says what is special about it.
+func TestOutcomeNamesWhatIsProtected(t *testing.T) {
+	run := &copying{changes: []tongs.Change{change(tongs.Added, ".envrc"), change(tongs.Modified, "old.txt")}}
+	b := setup(t, []tongs.Tool{contained(t)}, onCopies(run))
+	b.person.answer = yes
+	must(t, b.call("echo", `{"text":"x"}`), "")
+	q := b.person.last()
+	if !strings.HasPrefix(q.Changes[0].Protected, "protected: ") || q.Changes[1].Protected != "" {
+		t.Errorf("changes %+v", q.Changes)
+	}
+	if q.Message != "Run: ./migrate.sh (ran on a copy: 1 modified, 1 added)" {
+		t.Errorf("message %q", q.Message)
 	}
 }
 

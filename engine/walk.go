@@ -39,6 +39,8 @@ type walk struct {
 	verdict  policy.Verdict
 	// unplanned means that the tool has no plan at all; deferred that the call runs on a copy before it is decided.
 	unplanned, deferred bool
+	// onCopy means that a rule wants the program run on a copy; direct that it turned out that it cannot be.
+	onCopy, direct bool
 
 	needed   []tongs.Effect // what running tools met
 	approved []tongs.Effect // what a person approved, in the state they saw
@@ -219,7 +221,7 @@ func (w *walk) validate() error {
 // makePlan asks the tool what the call would do, and checks that: paths must be resolved ones, and what is special
 // about them is marked here, so that no tool can forget it.
 func (w *walk) makePlan(ctx context.Context) (err error) {
-	w.plan = &tongs.Plan{}
+	w.plan, w.onCopy = &tongs.Plan{}, false
 	planner, plans := w.tool.(tongs.Planner)
 	w.unplanned = !plans
 	if plans {
@@ -322,6 +324,7 @@ func (w *walk) judge(ctx context.Context, effects []tongs.Effect) error {
 	in.Default, in.Say, in.Unplanned = w.plan.Default, w.plan.Say, w.unplanned
 	in.Reviewed = w.engine.opt.Reviewed(w.spec.Source)
 	w.verdict = policy.Decide(in)
+	defer w.mustCopy(ctx, effects)
 	if w.verdict.Decision != tongs.Ask || !w.verdict.Rememberable {
 		return nil // a grant answers only what is asked and may be remembered: most calls need not look for one
 	}
@@ -370,6 +373,7 @@ func (w *walk) intent(effects []tongs.Effect) error {
 func (w *walk) add(need *tongs.Need) {
 	w.needed = merge(slices.Clone(need.Effects), w.needed)
 	w.notes = append(w.notes, need.Reason)
+	w.direct = w.direct || need.Direct
 	if len(w.sent) > 0 {
 		w.approved = nil
 	}

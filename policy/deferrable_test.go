@@ -51,3 +51,41 @@ func TestDeferrable(t *testing.T) {
 		})
 	}
 }
+
+// A rule can pre-approve a program on a copy only. It is the stricter of two, and no word of others.
+func TestOutcomeOfRules(t *testing.T) {
+	run := []tongs.Effect{{Kind: tongs.EffectExecute, Argv: []string{"make", "build"}}, {Kind: tongs.EffectExecute, Argv: []string{"go", "vet"}}}
+	free := func(pattern string, outcome bool) tongs.Rule {
+		return tongs.Rule{Effects: tongs.Kinds(tongs.EffectExecute), Pattern: pattern, Decision: tongs.PreApproved, Outcome: outcome}
+	}
+	untrusted := free("make ", true)
+	untrusted.Untrusted = true
+	for name, c := range map[string]struct {
+		chain [][]tongs.Rule
+		want  bool
+	}{
+		"none":               {[][]tongs.Rule{{free("make ", false), free("go ", false)}}, false},
+		"one of two effects": {[][]tongs.Rule{{free("make ", false), free("go ", true)}}, true},
+		"one of two rules":   {[][]tongs.Rule{{free("make ", false), free("make build", true), free("go ", false)}}, true},
+		"another command":    {[][]tongs.Rule{{free("make ", false), free("go ", false), free("npm ", true)}}, false},
+		"an untrusted one":   {[][]tongs.Rule{{free("make ", false), free("go ", false), untrusted}}, false},
+		"of a caller":        {[][]tongs.Rule{{free("make ", false), free("go ", false)}, {free("make ", true)}}, true},
+		"of the base":        {[][]tongs.Rule{{free("make ", true), free("go ", false)}, {free("make ", false)}}, true},
+	} {
+		v := policy.Decide(policy.Input{Spec: &tongs.Spec{Name: "shell", Toolset: "shell"}, Effects: run, Chain: c.chain})
+		if v.Outcome != c.want || v.Decision != tongs.PreApproved {
+			t.Errorf("%s: outcome %t, %s", name, v.Outcome, v.Decision)
+		}
+	}
+	for _, wrong := range []tongs.Rule{
+		{Effects: tongs.Kinds(tongs.EffectExecute), Decision: tongs.Ask, Outcome: true},
+		{Effects: tongs.Kinds(tongs.EffectExecute), Decision: tongs.Blocked, Outcome: true},
+		{Effects: tongs.Kinds(tongs.EffectWrite), Decision: tongs.PreApproved, Outcome: true},
+		{Tool: "shell", Decision: tongs.PreApproved, Outcome: true},
+		{Effects: tongs.Kinds(tongs.EffectExecute), Decision: tongs.PreApproved, Outcome: true, Fallback: true},
+	} {
+		if policy.Validate(wrong) == nil {
+			t.Errorf("%s is accepted", wrong)
+		}
+	}
+}

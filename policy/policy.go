@@ -59,6 +59,8 @@ type Verdict struct {
 	// Deferrable is true where everything that is asked is asked because nobody said anything about it, in mode safe, and
 	// is something that a run on a copy of the files can show instead: programs, and what they change.
 	Deferrable bool
+	// Outcome is true where a rule pre-approves a program to be run on a copy only, and what it changes to be decided then.
+	Outcome bool
 	// Rememberable is true where a person's approval may be kept beyond this call.
 	Rememberable bool
 	// RulesDigest identifies the rules that matched what is asked; a grant lapses when they change. It is empty where
@@ -115,6 +117,7 @@ func Decide(in Input) Verdict {
 		if i == 0 || f.stricter(lead) {
 			lead, at = f, i
 		}
+		v.Outcome = v.Outcome || f.outcome
 		deferrable = deferrable && (f.decision != tongs.Ask || f.deferrable(&in.Effects[i]))
 		last = f
 	}

@@ -123,6 +123,8 @@ type finding struct {
 	step     Step
 	cause    cause
 	rule     *tongs.Rule
+	// outcome is set where a rule wants what the program changes to be decided.
+	outcome bool
 }
 
 // stricter reports whether f is stricter than g. Of two asks, the one that no grant can answer is.
@@ -177,7 +179,9 @@ func (j *judge) effect(e *tongs.Effect) finding {
 			continue
 		}
 		j.w = base.with(j.gather(rules))
-		if f := j.link(); f.stricter(best) {
+		f := j.link()
+		f.outcome = f.outcome || best.outcome
+		if best.outcome = f.outcome; f.stricter(best) {
 			best = f
 		}
 	}
@@ -188,6 +192,7 @@ func (j *judge) effect(e *tongs.Effect) finding {
 func (j *judge) link() finding {
 	for i := range table {
 		if f, ok := table[i].decide(j); ok {
+			f.outcome = j.w.outcome
 			return f
 		}
 	}

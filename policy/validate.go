@@ -20,6 +20,9 @@ func Validate(r tongs.Rule) error {
 		return fmt.Errorf("layer %d is not one of managed, user, workspace, worker", int(r.Layer))
 	case r.Effects&^allKinds != 0:
 		return errors.New("effects: it has a kind that is not one of read, write, delete, execute, network")
+	case r.Outcome && (r.Decision != tongs.PreApproved || r.Effects != tongs.Kinds(tongs.EffectExecute) || r.Fallback):
+		return errors.New("what a program changes on a copy can be decided where a rule about commands pre-approves it; what is asked for or " +
+			"blocked is decided before anything runs")
 	case r.Pattern != "" && r.Effects == 0:
 		return fmt.Errorf("pattern %q: say which effects it is about: read, write, delete, execute or network", r.Pattern)
 	}

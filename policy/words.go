@@ -30,6 +30,8 @@ type words struct {
 	word said
 	// trusted is true where a trusted explicit word is among them.
 	trusted bool
+	// outcome is true where one of the words that pre-approve the effect wants it on a copy.
+	outcome bool
 	// managedAsk is an explicit ask of an administrator; maybe is a blocked rule that the effect may turn out to meet.
 	managedAsk, maybe *tongs.Rule
 	// blockedDefault is a blocked default that no word of its own layer lifts.
@@ -43,6 +45,7 @@ type words struct {
 func (w words) with(o words) words {
 	w.word.strictest(o.word.rule, o.word.decision)
 	w.trusted = w.trusted || o.trusted
+	w.outcome = w.outcome || o.outcome
 	w.managedAsk = first(w.managedAsk, o.managedAsk)
 	w.maybe = first(w.maybe, o.maybe)
 	w.blockedDefault = first(w.blockedDefault, o.blockedDefault)
@@ -74,6 +77,7 @@ func (j *judge) gather(rules []tongs.Rule) (w words) {
 			specific(&defaults[layer], r, a.decision)
 		default:
 			w.word.strictest(r, a.decision)
+			w.outcome = w.outcome || r.Outcome
 			if a.decision == tongs.Ask && r.Layer == tongs.LayerManaged {
 				w.managedAsk = first(w.managedAsk, r)
 			}
