@@ -56,7 +56,7 @@ func (Channel) Ask(ctx context.Context, q approval.Question) (*approval.Answer, 
 
 // show has the client show the question, and returns its answer and how long it took.
 func (f *flight) show(ctx context.Context, q approval.Question, unread error) (*mcp.ElicitResult, time.Duration, error) {
-	form := formOf(q, f.session.lasting, unread)
+	form := formOf(q, f.version, f.session.lasting, unread)
 	began := time.Now()
 	if !f.byRounds {
 		res, err := f.client.Elicit(ctx, form)
@@ -107,20 +107,18 @@ const (
 	fieldArgs     = "arguments"
 )
 
-// formOf is a question as a client shows it.
-func formOf(q approval.Question, lasting bool, unread error) *mcp.ElicitParams {
-	choices := []string{chooseOnce}
-	if lasting && slices.Contains(q.Scopes, approval.Session) {
-		choices = append(choices, chooseSession)
-	}
-	session := len(choices) > 1
+// formOf is a question as a client of that revision shows it.
+func formOf(q approval.Question, version string, lasting bool, unread error) *mcp.ElicitParams {
+	session := lasting && slices.Contains(q.Scopes, approval.Session)
 	fields := map[string]any{
-		fieldDecision: map[string]any{"type": "string", "title": "Decision", "enum": append(choices, chooseDeny)},
+		fieldDecision: map[string]any{"type": "string", "title": "Decision", "enum": choices(q, session)},
 		fieldReason: map[string]any{
 			"type": "string", "title": "Reason", "description": "Optional. The agent is told it.", "maxLength": maxReason,
 		},
 	}
-	if q.ChangeCount == 0 { // a call that already ran on a copy cannot be made with other arguments
+	if q.ChangeCount > 0 { // a call that already ran on a copy cannot be made with other arguments
+		fields[fieldKeep] = keepField(q, version)
+	} else {
 		fields[fieldArgs] = map[string]any{
 			"type": "string", "title": "Edited arguments",
 			"description": "Optional. A JSON object to approve once instead of the arguments shown; empty approves those.",
@@ -130,6 +128,18 @@ func formOf(q approval.Question, lasting bool, unread error) *mcp.ElicitParams {
 		Mode: "form", Message: messageOf(q, session, unread),
 		RequestedSchema: map[string]any{"type": "object", "properties": fields, "required": []string{fieldDecision}},
 	}
+}
+
+// choices are what a person can decide.
+func choices(q approval.Question, session bool) []string {
+	list, no := []string{chooseOnce}, chooseDeny
+	if q.ChangeCount > 0 {
+		list, no = []string{chooseKeep, chooseChosen}, chooseDrop
+	}
+	if session {
+		list = append(list, chooseSession)
+	}
+	return append(list, no)
 }
 
 // The bounds of what a form shows.
@@ -162,9 +172,9 @@ func messageOf(q approval.Question, session bool, unread error) string {
 		fmt.Fprintf(&b, "  - %s\n", line(text))
 	}
 	if q.ChangeCount > 0 {
-		fmt.Fprintf(&b, "It ran on a copy already. Approving makes its %d changes hold:\n", q.ChangeCount)
+		fmt.Fprintf(&b, "It ran on a copy already. Keeping its %d changes makes them hold:\n", q.ChangeCount)
 		for _, c := range q.Changes[:min(len(q.Changes), maxChanges)] {
-			fmt.Fprintf(&b, "  - %v %s\n", c.Kind, line(c.Path.String()))
+			fmt.Fprintf(&b, "  - %s\n", shownChange(c))
 		}
 		if left := q.ChangeCount - min(len(q.Changes), maxChanges); left > 0 {
 			fmt.Fprintf(&b, "  (%d more: tongs approvals show)\n", left)
@@ -241,18 +251,21 @@ func read(q approval.Question, res *mcp.ElicitResult, sess *session) (*approval.
 	}
 	reason, _ := res.Content[fieldReason].(string)
 	a.Reason = reason[:min(len(reason), maxReason)]
-	switch decision, _ := res.Content[fieldDecision].(string); decision {
-	case chooseDeny:
+	decision, _ := res.Content[fieldDecision].(string)
+	session := sess.lasting && slices.Contains(q.Scopes, approval.Session)
+	if !slices.Contains(choices(q, session), decision) {
+		return nil, fmt.Errorf("the decision %.40q is not one of the choices", decision)
+	}
+	switch decision {
+	case chooseDeny, chooseDrop:
 		return a, nil
-	case chooseOnce:
-		a.Approved, a.Scope = true, approval.Once
 	case chooseSession:
-		if !sess.lasting || !slices.Contains(q.Scopes, approval.Session) {
-			return nil, fmt.Errorf("%q is not a choice here", chooseSession)
-		}
 		a.Approved, a.Scope = true, approval.Session
 	default:
-		return nil, fmt.Errorf("the decision %.40q is not one of the choices", decision)
+		a.Approved, a.Scope = true, approval.Once
+	}
+	if q.ChangeCount > 0 {
+		return a, keeping(q, res, a, decision)
 	}
 	return a, edited(q, res, a)
 }

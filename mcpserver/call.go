@@ -22,8 +22,9 @@ type flight struct {
 	session *session
 	// tool and args identify the call.
 	tool, args string
-	// byRounds and elicits are how, and whether, its client can be asked.
+	// byRounds and elicits are how, and whether, its client can be asked; version is the revision that it speaks.
 	byRounds, elicits bool
+	version           string
 
 	cancel context.CancelFunc
 	asked  chan *asking
@@ -89,7 +90,7 @@ func (s *Server) prepare(ctx context.Context, sess *session, req *mcp.CallToolRe
 	}
 	f := &flight{
 		server: s, session: sess, tool: req.Params.Name, args: args, client: req.Session,
-		byRounds: req.ProtocolVersion() >= rounds, elicits: elicits(req.ClientCapabilities()),
+		version: req.ProtocolVersion(), byRounds: req.ProtocolVersion() >= rounds, elicits: elicits(req.ClientCapabilities()),
 	}
 	call := &tongs.Call{
 		Tool: req.Params.Name, Args: req.Params.Arguments, Session: sess.name, Agents: sess.agents, Dir: dir,
