@@ -58,7 +58,7 @@ func (a *app) mcpLoginCommand() *cobra.Command {
 		if opt.Port < 0 || opt.Port > 65535 {
 			return usagef("--port %d: want a port from 1 to 65535", opt.Port)
 		}
-		opt.Open = func(ctx context.Context, v oauth.Visit) error { return a.sendTo(ctx, args[0], v, !stay) }
+		opt.Open = func(_ context.Context, v oauth.Visit) error { return a.sendTo(args[0], v, !stay) }
 		return a.login(cmd.Context(), args[0], opt)
 	})
 	return cmd
@@ -96,10 +96,10 @@ func forScopes(scopes []string) string {
 }
 
 // sendTo tells a person where to log in, and opens the page if they want that.
-func (a *app) sendTo(ctx context.Context, name string, v oauth.Visit, open bool) error {
+func (a *app) sendTo(name string, v oauth.Visit, open bool) error {
 	fmt.Fprintf(a.err, "Log in to %s with %s%s. The page is:\n\n  %s\n\n", clean(name), clean(v.Issuer), clean(forScopes(v.Scopes)), clean(v.URL))
 	if open {
-		if err := browse(ctx, v.URL); err != nil {
+		if err := browse(v.URL); err != nil {
 			fmt.Fprintln(a.err, "No browser could be started; open the page yourself, on this machine.")
 		}
 	}
@@ -107,8 +107,9 @@ func (a *app) sendTo(ctx context.Context, name string, v oauth.Visit, open bool)
 	return nil
 }
 
-// browse opens a page in the browser of the person. The URL is one that package oauth made, and starts with a scheme.
-func browse(ctx context.Context, page string) error {
+// browse opens a page in the browser of the person, which may be started by that, and goes on after us. The URL is one
+// that package oauth made, and starts with a scheme.
+func browse(page string) error {
 	argv := []string{"xdg-open", page}
 	switch runtime.GOOS {
 	case "darwin":
@@ -116,7 +117,8 @@ func browse(ctx context.Context, page string) error {
 	case "windows":
 		argv = []string{"rundll32", "url.dll,FileProtocolHandler", page}
 	}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	apart(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -34,10 +34,11 @@ type Authority struct {
 	Handle func(w http.ResponseWriter, r *http.Request) bool
 	// Lifetime is that of access tokens in seconds; zero says nothing about it.
 	Lifetime int
-	// Scope is what the resource wants, Method how clients prove themselves.
-	Scope, Method string
+	// Method is how clients prove themselves.
+	Method string
 
 	mu       sync.Mutex
+	scope    string
 	handler  http.Handler
 	clients  map[string]string
 	codes    map[string]grant
@@ -100,6 +101,13 @@ func (a *Authority) Client(id, secret string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.clients[id] = secret
+}
+
+// Want makes the resource want a scope from now on.
+func (a *Authority) Want(scope string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.scope = scope
 }
 
 // Expire ends every access token.
@@ -261,16 +269,17 @@ func (a *Authority) token(w http.ResponseWriter, r Request) {
 func (a *Authority) resource(w http.ResponseWriter, r *http.Request, seen Request, h http.Handler) {
 	a.mu.Lock()
 	scope, ok := a.access[seen.Bearer]
+	want := a.scope
 	a.mu.Unlock()
 	challenge := fmt.Sprintf("Bearer resource_metadata=%q", a.URL+"/.well-known/oauth-protected-resource/mcp")
-	if a.Scope != "" {
-		challenge += fmt.Sprintf(", scope=%q", a.Scope)
+	if want != "" {
+		challenge += fmt.Sprintf(", scope=%q", want)
 	}
 	switch {
 	case !ok:
 		w.Header().Set("WWW-Authenticate", challenge)
 		w.WriteHeader(http.StatusUnauthorized)
-	case a.Scope != "" && !slices.Contains(strings.Fields(scope), a.Scope):
+	case want != "" && !slices.Contains(strings.Fields(scope), want):
 		w.Header().Set("WWW-Authenticate", challenge+`, error="insufficient_scope"`)
 		w.WriteHeader(http.StatusForbidden)
 	case h != nil:
