@@ -119,7 +119,7 @@ func (k *checker) comes(layer int, rel string, stems bool) (string, error) {
 		return why, err
 	}
 	l := &k.s.opt.Layers[layer]
-	low, err := look(l.lower(rel))
+	low, err := l.had(rel)
 	switch {
 	case err != nil:
 		return "", err
@@ -128,7 +128,7 @@ func (k *checker) comes(layer int, rel string, stems bool) (string, error) {
 	case !stems || k.second:
 		return "", nil
 	}
-	dir, err := look(l.lower(path.Dir(rel)))
+	dir, err := l.had(path.Dir(rel))
 	if err == nil && dir != nil && dir.Ctim.Nano() > l.Began {
 		why = "it is gone, or something else in its directory changed while the command moved it there"
 	}
@@ -142,7 +142,7 @@ func (k *checker) goes(layer int, rel string, removed bool) (string, error) {
 		return why, err
 	}
 	l := &k.s.opt.Layers[layer]
-	low, err := look(l.lower(rel))
+	low, err := l.had(rel)
 	switch {
 	case err != nil:
 		return "", err
@@ -214,7 +214,7 @@ func (k *checker) above(layer int, rel string) (string, error) {
 
 func (k *checker) same(key dirKey) (string, error) {
 	l, rel := &k.s.opt.Layers[key.layer], key.rel
-	low, err := look(l.lower(rel))
+	low, err := l.had(rel)
 	if err != nil {
 		return "", err
 	}
@@ -269,6 +269,6 @@ func (k *checker) moved(l *Layer, rel string, low *unix.Stat_t) bool {
 	if low.Ctim != low.Mtim {
 		return true
 	}
-	parent, err := look(l.lower(path.Dir(rel)))
+	parent, err := l.had(path.Dir(rel))
 	return err != nil || parent == nil || parent.Ctim.Nano() > l.Began
 }

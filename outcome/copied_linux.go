@@ -20,8 +20,15 @@ func (r *reader) compareDir(rel string) error {
 	if err != nil {
 		return err
 	}
-	below, err := namesIn(r.layer.lower(rel))
-	if err == nil {
+	low, err := r.layer.had(rel)
+	if err != nil {
+		return err
+	}
+	if low != nil && low.Mode&unix.S_IFMT == unix.S_IFDIR {
+		below, err := namesIn(r.layer.lower(rel))
+		if err != nil {
+			return ignoreGone(err)
+		}
 		names = append(names, below...)
 		slices.Sort(names)
 		names = slices.Compact(names)
@@ -42,7 +49,7 @@ func (r *reader) compareEntry(rel string) error {
 	if err != nil {
 		return err
 	}
-	low, err := look(r.layer.lower(rel))
+	low, err := r.layer.had(rel)
 	if err != nil {
 		return err
 	}

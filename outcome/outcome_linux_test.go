@@ -57,6 +57,8 @@ func TestReadTellsWhatWasDone(t *testing.T) {
 		{"directory became a file", "rm -r dir; echo x > dir", []string{"modified dir"}},
 		{"removed and made again", "rm -r dir; mkdir dir; echo new > dir/b", []string{"modified dir/b", "deleted dir/c", "deleted dir/sub"}},
 		{"removed and made again, with one in it", "rm -r dir; mkdir -p dir/sub; echo new > dir/b", []string{"modified dir/b", "deleted dir/c", "deleted dir/sub/d"}},
+		{"link became a directory", "rm link; mkdir link; echo x > link/b", []string{"modified link", "added link/b"}},
+		{"link to a directory became one", "rm todir; mkdir todir; echo x > todir/b", []string{"modified todir", "added todir/b"}},
 		{"made and removed", "echo x > n; rm n; mkdir m; rmdir m", nil},
 		{"odd names", `echo x > "with space"; echo y > "$(printf 'new\nline')"; echo z > -dash`, []string{"added -dash", "added new\nline", "added with space"}},
 	}
@@ -69,7 +71,7 @@ func testRead(t *testing.T, copied bool, tests []readTest) {
 	b := newBed(t)
 	b.copies(copied)
 	b.write(map[string]string{"a": "content of a\n", "dir/b": "content of b\n", "dir/c": "c", "dir/sub/d": "d"})
-	if err := os.Symlink("a", filepath.Join(b.ws, "link")); err != nil {
+	if err := errors.Join(os.Symlink("a", filepath.Join(b.ws, "link")), os.Symlink("dir", filepath.Join(b.ws, "todir"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range tests {

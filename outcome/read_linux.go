@@ -120,6 +120,38 @@ func look(path string) (*unix.Stat_t, error) {
 	}
 }
 
+// had returns what is at a path of the tree, nil where there is nothing. No link is followed on the way.
+func (l *Layer) had(rel string) (*unix.Stat_t, error) {
+	dir := path.Dir(rel)
+	if dir == "." {
+		return look(l.lower(rel))
+	}
+	top, err := unix.Open(l.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: l.Root, Err: err}
+	}
+	defer unix.Close(top)
+	at, err := unix.Openat2(top, dir, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH,
+	})
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
+		return nil, nil
+	case err != nil:
+		return nil, &fs.PathError{Op: "open", Path: l.lower(dir), Err: err}
+	}
+	defer unix.Close(at)
+	var st unix.Stat_t
+	switch err := unix.Fstatat(at, path.Base(rel), &st, unix.AT_SYMLINK_NOFOLLOW); {
+	case err == nil:
+		return &st, nil
+	case errors.Is(err, unix.ENOENT):
+		return nil, nil
+	default:
+		return nil, &fs.PathError{Op: "lstat", Path: l.lower(rel), Err: err}
+	}
+}
+
 // entry reads an entry of an upper layer.
 func (r *reader) entry(rel string, hidden, covered bool) error {
 	if r.layer.passes(rel) {
@@ -132,7 +164,7 @@ func (r *reader) entry(rel string, hidden, covered bool) error {
 	}
 	var low *unix.Stat_t
 	if !hidden {
-		if low, err = look(r.layer.lower(rel)); err != nil {
+		if low, err = r.layer.had(rel); err != nil {
 			return err
 		}
 	}
@@ -163,7 +195,7 @@ func (r *reader) goneOr(rel string, low *unix.Stat_t) error {
 
 // gone notes that what the tree has at a path goes, with all that is in it.
 func (r *reader) gone(rel string) error {
-	low, err := look(r.layer.lower(rel))
+	low, err := r.layer.had(rel)
 	if err != nil || low == nil {
 		return err
 	}

@@ -131,7 +131,7 @@ test ! -e gone; test ! -e dir/c; ls /; mount 2>/dev/null || cat /proc/self/mount
 
 func TestOverlayKeepsProtectionAndLimits(t *testing.T) {
 	ws, layers := place(t), place(t)
-	write(t, ws, map[string]string{".git/config": "[core]\n", ".git/HEAD": "ref: x\n", ".git/hooks/h": "h", "a": "a", ".env": "KEY=1", "ro/f": "f", "cache/c": "c", "bare/HEAD": "", "bare/objects/x": "", "bare/config": ""})
+	write(t, ws, map[string]string{".git/config": "[core]\n", ".git/HEAD": "ref: x\n", ".git/hooks/h": "h", "a": "a", ".env": "KEY=1", "ro/f": "f", "cache/c": "c", "bare/HEAD": "", "bare/objects/x": "", "bare/config": "", "old/sub/.envrc": "x", "old/sub/HEAD": ""})
 	names := func(p *Policy) {
 		p.ProtectedNames, p.HiddenNames = []string{".git", ".envrc"}, []string{".env"}
 		p.ReadOnly = []string{filepath.Join(ws, "ro")}
@@ -147,6 +147,7 @@ echo x > ro/f && echo RO
 echo y > cache/d || echo NOCACHE
 echo x > sub.txt; echo e > .envrc
 mkdir bare/refs
+rm -r old; mkdir -p old/sub; echo x > old/sub/f
 true`, names)
 	for _, bad := range []string{"READ", "CONFIG", "HOOK", "MOVED", "RO\n", "NOCACHE", "KEY"} {
 		if strings.Contains(out, bad) {
@@ -203,6 +204,79 @@ func TestOverlayOfACopyWhereTheKernelRefuses(t *testing.T) {
 	var te *tongs.Error
 	if !errors.As(err, &te) || te.Code != tongs.CodeSandboxUnavailable || !strings.Contains(te.Message, "too large") {
 		t.Errorf("a tree over the bound: %v", err)
+	}
+	asUser(t, t.Name())
+}
+
+func TestOverlayRefusesWhatItCannotShow(t *testing.T) {
+	ws, layers := place(t), place(t)
+	write(t, ws, map[string]string{"a": "a", "file": "f"})
+	r := runner(t, TierA)
+	run := func(pol Policy) error {
+		pol.Readable, pol.Env = existing("/usr", "/bin", "/lib", "/lib64"), []string{"PATH=/usr/bin:/bin"}
+		pol.Dir = "/"
+		res, err := r.Run(context.Background(), &Cmd{Argv: []string{"true"}, Policy: pol})
+		if res != nil {
+			res.Overlay.Close()
+		}
+		return err
+	}
+	for _, test := range []struct {
+		name, want string
+		pol        Policy
+	}{
+		{"layers inside", "which the program sees", Policy{Writable: []string{ws}, Overlay: &Overlay{Roots: []string{ws}, Dir: filepath.Join(ws, "layers")}}},
+		{"no directory", "not an absolute path", Policy{Writable: []string{ws}, Overlay: &Overlay{Roots: []string{ws}}}},
+		{"a file", "not a directory", Policy{Writable: []string{filepath.Join(ws, "file")}, Overlay: &Overlay{Roots: []string{ws}, Dir: layers}}},
+		{"absent root", "no such file", Policy{Writable: []string{ws}, Overlay: &Overlay{Roots: []string{ws + "/none"}, Dir: layers}}},
+	} {
+		if err := run(test.pol); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+	}
+	b := runner(t, TierB)
+	_, err := b.Run(context.Background(), &Cmd{Argv: []string{"true"}, Policy: Policy{
+		Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: []string{ws}, Dir: ws, Env: []string{"PATH=/usr/bin:/bin"}, Overlay: &Overlay{Roots: []string{ws}, Dir: layers},
+	}})
+	if err == nil || !strings.Contains(err.Error(), "holding back what is written") {
+		t.Errorf("tier B: %v", err)
+	}
+	if left, _ := os.ReadDir(layers); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if st := r.ProbeOverlay(context.Background(), ws, layers); !st.OK {
+		t.Errorf("probe: %+v", st)
+	}
+	if st := r.ProbeOverlay(context.Background(), ws, filepath.Join(ws, "in")); st.OK || st.Reason == "" {
+		t.Errorf("probe with layers inside: %+v", st)
+	}
+	if left, _ := os.ReadDir(layers); len(left) > 0 {
+		t.Errorf("left behind by the probe: %v", left)
+	}
+}
+
+// What a process that was killed left is removed by the next one; what another one uses is not.
+func TestOverlaySweepsWhatWasAbandoned(t *testing.T) {
+	ws, layers := place(t), place(t)
+	write(t, ws, map[string]string{"a": "a"})
+	first, _ := held(t, runner(t, TierA), ws, layers, "echo x > a")
+	abandoned := filepath.Join(layers, layersPrefix+"abandoned")
+	for _, dir := range []string{"0/upper/d", "0/work/work"} {
+		if err := os.MkdirAll(filepath.Join(abandoned, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(abandoned, dir), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second, _ := held(t, runner(t, TierA), ws, layers, "echo y > a")
+	if _, err := os.Lstat(abandoned); err == nil {
+		t.Error("what was abandoned is still there")
+	}
+	for _, res := range []*Result{first, second} {
+		if _, err := os.Lstat(filepath.Join(res.Report.Overlays[0].Upper, "a")); err != nil {
+			t.Error(err)
+		}
 	}
 	asUser(t, t.Name())
 }

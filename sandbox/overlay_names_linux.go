@@ -48,13 +48,8 @@ func (m *merged) at(path string) string {
 	if m.Copied {
 		return ""
 	}
-	for dir := path; dir != m.Root && inside(m.Root, dir); dir = filepath.Dir(dir) {
-		if u := m.upper(dir); whiteout(u) || opaque(u) {
-			return ""
-		}
-		if info, err := os.Lstat(m.upper(dir)); err == nil && !info.IsDir() {
-			return ""
-		}
+	if m.covered(filepath.Dir(path)) {
+		return ""
 	}
 	if _, err := os.Lstat(path); err != nil {
 		return ""
@@ -62,10 +57,21 @@ func (m *merged) at(path string) string {
 	return path
 }
 
+// covered reports whether nothing of a directory of the tree shows through the layer.
+func (m *merged) covered(dir string) bool {
+	for ; dir != m.Root && inside(m.Root, dir); dir = filepath.Dir(dir) {
+		u := m.upper(dir)
+		if info, err := os.Lstat(u); err == nil && (!info.IsDir() || opaque(u)) {
+			return true
+		}
+	}
+	return false
+}
+
 // list returns what is in a directory of the tree.
 func (m *merged) list(dir string) []os.DirEntry {
 	entries := readDir(m.upper(dir))
-	if m.Copied || opaque(m.upper(dir)) {
+	if m.Copied || m.covered(dir) {
 		return entries
 	}
 	had := map[string]bool{}
@@ -73,9 +79,6 @@ func (m *merged) list(dir string) []os.DirEntry {
 		had[e.Name()] = true
 	}
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return whiteout(filepath.Join(m.upper(dir), e.Name())) })
-	if m.at(dir) == "" {
-		return entries
-	}
 	for _, e := range readDir(dir) {
 		if !had[e.Name()] {
 			entries = append(entries, e)

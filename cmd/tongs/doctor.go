@@ -14,6 +14,7 @@ import (
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/sandbox"
 )
 
 // check is one line of the doctor's report.
@@ -73,7 +74,40 @@ func (a *app) diagnose(ctx context.Context) []check {
 	}
 	checks = append(checks, checkTerminal())
 	checks = append(checks, checkSandbox(ctx)...)
+	if p.workspace != "" && p.stateDir != "" {
+		checks = append(checks, checkOutcomes(ctx, p.workspace, p.stateDir))
+	}
 	return checks
+}
+
+// checkOutcomes says whether what commands write to the workspace can be held back until it is approved, by trying.
+func checkOutcomes(ctx context.Context, workspace, stateDir string) check {
+	runner, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		return check{"outcomes", "fail", err.Error()}
+	}
+	defer runner.Close()
+	near := stateDir
+	for near != filepath.Dir(near) {
+		if info, err := os.Stat(near); err == nil && info.IsDir() {
+			break
+		}
+		near = filepath.Dir(near)
+	}
+	dir, err := os.MkdirTemp(near, ".tongs-probe-")
+	if err != nil {
+		return check{"outcomes", "warn", "commands are asked about before they run: " + err.Error()}
+	}
+	defer os.RemoveAll(dir)
+	st := runner.ProbeOverlay(ctx, workspace, dir)
+	if st.OK {
+		return check{"outcomes", "ok", "what a command writes is held back in an overlay until it is kept"}
+	}
+	detail := "no overlay can be made here: " + st.Reason
+	if st.Fix != "" {
+		detail += "\n" + st.Fix
+	}
+	return check{"outcomes", "warn", detail + "\nSmall workspaces are copied instead; for large ones commands are asked about before they run."}
 }
 
 func (a *app) checkConfig(p place) []check {
