@@ -33,7 +33,7 @@ func (r *root) sweep(ctx context.Context) error {
 	var again []*dir
 	for _, s := range found {
 		again = append(again, s.dirs...)
-		for _, f := range s.files {
+		for _, f := range s.changed {
 			r.touch(f.n)
 			r.describe(f.n, f.info)
 		}
@@ -58,9 +58,9 @@ func (r *root) differs(n *node, now walk.Info) bool {
 
 // swept is what a sweep found: directories to read again, and files that changed.
 type swept struct {
-	dirs  []*dir
-	files []sweptFile
-	_     [64]byte // each on a cache line of its own
+	dirs    []*dir
+	changed []sweptFile
+	_       [64]byte // each on a cache line of its own
 }
 
 type sweptFile struct {
@@ -82,37 +82,46 @@ func (r *root) sameRules(d *dir, f walk.Folder) bool {
 	return true
 }
 
+// openFrom is from how many entries on a directory is opened to look at them: that costs as much as their longer paths.
+const openFrom = 12
+
 // look looks at a directory and the files in it.
 func (s *swept) look(r *root, d *dir) {
-	if d.err != nil || d.state == nil || !r.s.settled(d.info, d.at) {
+	if d.err != nil || d.state == nil || !r.s.settled(d.info, d.at) || !s.same(r, d) {
 		s.dirs = append(s.dirs, d)
-		return
+	}
+}
+
+// same looks at the files of a directory, and reports whether its entries and rules are what they were.
+func (s *swept) same(r *root, d *dir) bool {
+	if len(d.nodes) < openFrom && !d.state.Special() {
+		info, err := r.walk.Stat(d.rel)
+		return err == nil && same(info, d.info) && s.files(r, d, func(n *node) (walk.Info, error) { return r.walk.Stat(n.rel) })
 	}
 	f, err := r.walk.FolderAt(d.rel)
 	if err != nil {
-		s.dirs = append(s.dirs, d)
-		return
+		return false
 	}
 	defer f.Close()
-	if info, err := f.Stat("."); err != nil || !same(info, d.info) {
-		s.dirs = append(s.dirs, d)
-		return
+	if info, err := f.Stat("."); err != nil || !same(info, d.info) || d.state.Special() && !r.sameRules(d, f) {
+		return false
 	}
-	if d.state.Special() && !r.sameRules(d, f) {
-		s.dirs = append(s.dirs, d)
-		return
-	}
+	return s.files(r, d, func(n *node) (walk.Info, error) { return f.Stat(n.name()) })
+}
+
+// files notes which files of a directory changed, and reports whether all are there.
+func (s *swept) files(r *root, d *dir, stat func(*node) (walk.Info, error)) bool {
 	for _, n := range d.nodes {
 		if n.sub != nil {
 			continue
 		}
-		info, err := f.Stat(n.name())
+		info, err := stat(n)
 		if err != nil || info.Type != n.typ {
-			s.dirs = append(s.dirs, d)
-			return
+			return false
 		}
 		if r.differs(n, info) {
-			s.files = append(s.files, sweptFile{n, info})
+			s.changed = append(s.changed, sweptFile{n, info})
 		}
 	}
+	return true
 }

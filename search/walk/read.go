@@ -65,6 +65,15 @@ func (d *Dir) Special() bool { return d.special != 0 }
 // Repository reports whether the directory has a .git.
 func (d *Dir) Repository() bool { return d.special.has(specialGit) }
 
+// Stat describes what is at rel, "." being the root, without following a link at its end. Links on the way are followed:
+// it is for seeing whether something is still what it was, not for going there.
+func (t *Tree) Stat(rel string) (Info, error) {
+	if rel == "" {
+		rel = "."
+	}
+	return t.root.stat(rel)
+}
+
 // FolderAt opens the directory at rel as it is now, "." being the root, without looking whether a walk would go there.
 func (t *Tree) FolderAt(rel string) (Folder, error) {
 	if rel == "." {

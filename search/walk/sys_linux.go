@@ -32,6 +32,8 @@ func openRoot(host string, dir *os.File) (sysRoot, error) {
 	return r, nil
 }
 
+func (r sysRoot) stat(rel string) (Info, error) { return sysDir{r.fd}.stat(rel) }
+
 func (r sysRoot) close() error { return unix.Close(r.fd) }
 
 // openat opens without following a link at the end, and starts again when a signal came in between.

@@ -36,6 +36,8 @@ func openRoot(host string, dir *os.File) (sysRoot, error) {
 	return sysRoot{root}, nil
 }
 
+func (r sysRoot) stat(rel string) (Info, error) { return sysDir{root: r.root, rel: "."}.stat(rel) }
+
 func (r sysRoot) close() error { return r.root.Close() }
 
 func (r sysRoot) dir(rel string) (sysDir, error) {
