@@ -225,11 +225,15 @@ func (b *builder) open(n *node) (io.ReadCloser, error) {
 // fewFiles is how many files are made durable one by one; more are with everything else on the file system.
 const fewFiles = 16
 
+// sync makes a file durable. It has not got its mode yet: one that is closed to this process is opened to it.
 func (b *builder) sync(at *os.Root, name string) error {
 	if b.t.j.opt.NoSync || b.files > fewFiles {
 		return nil
 	}
 	f, err := at.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrPermission) && at.Chmod(name, 0o600) == nil {
+		f, err = at.OpenFile(name, os.O_RDWR, 0)
+	}
 	if err != nil {
 		return err
 	}
