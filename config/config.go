@@ -56,6 +56,7 @@ type Config struct {
 	Zones     []Zone
 	Limits    Limits
 	Retention Retention
+	Sandbox   Sandbox
 	// Descriptions is a directory of texts that replace tools' long descriptions; empty means none.
 	Descriptions string
 	Toolsets     Toolsets

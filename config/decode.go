@@ -29,6 +29,8 @@ type layer struct {
 	limits      map[string]located[int64]
 	retention   map[string]located[int64]
 	toolsets    Toolsets
+	writes      *located[Writes]
+	through     []located[string]
 }
 
 // located is a value and where it stands.
@@ -59,6 +61,7 @@ func (l *layer) decode(data []byte) {
 		"zones":        l.readZones,
 		"limits":       l.readLimits,
 		"retention":    l.readRetention,
+		"sandbox":      l.readSandbox,
 		"permissions":  l.readPermissions,
 		"descriptions": l.readDescriptions,
 		// A worker file may be used as it is; what names it means nothing here.

@@ -59,6 +59,8 @@ type Limits struct {
 	CommandDescriptors int64         // open files of one of its processes
 	CommandOutput      int64         // output of a command until it is killed
 
+	JournalBytes int64 // what is kept of changed files so that they can be undone
+
 	Jobs     int64 // background jobs of a session that run at a time
 	JobsMax  int64 // those of all sessions
 	JobBytes int64 // bytes of a job's latest output in memory
@@ -71,6 +73,7 @@ type Retention struct {
 	Questions time.Duration // questions that are over
 	Grants    time.Duration // approvals remembered for a session
 	Sessions  time.Duration // what tools remember of a session, after its last change
+	Changes   time.Duration // what undo needs
 }
 
 // unit is how a setting is written and shown.
@@ -137,10 +140,14 @@ var limitSettings = []setting{
 	{"commandTmp", size, 1 << 30, 1 << 20, 1 << 44},
 	{"commandDescriptors", count, 4096, 64, 1 << 20},
 	{"commandOutput", size, 1 << 30, 1000, 1 << 44},
+	{"journalBytes", size, 4 << 30, 16 << 20, 1 << 44},
 	{"jobs", count, 8, 1, 1000},
 	{"jobsMax", count, 64, 1, 10_000},
 	{"jobBytes", size, 256 << 10, 1000, 64 << 20},
 }
+
+// ofState is the limit that is about the user's whole state, so that a workspace has no word in it.
+const ofState = "journalBytes"
 
 // usualAndMost are keys of which the first is what a call gets that asks for nothing, and the second the most that it can
 // ask for.
@@ -161,6 +168,7 @@ var retentionSettings = []setting{
 	{"questions", days, int64(30 * day), 0, math.MaxInt64},
 	{"grants", days, int64(7 * day), 0, math.MaxInt64},
 	{"sessions", days, int64(30 * day), 0, math.MaxInt64},
+	{"changes", days, int64(30 * day), 0, math.MaxInt64},
 }
 
 // fields returns where the value of each key of limitSettings is kept.
@@ -180,14 +188,14 @@ func (l *Limits) fields() map[string]*int64 {
 		"commandCPU": (*int64)(&l.CommandCPU), "commandMemory": &l.CommandMemory, "commandProcesses": &l.CommandProcesses,
 		"commandFileSize": &l.CommandFileSize, "commandDisk": &l.CommandDisk, "commandFiles": &l.CommandFiles,
 		"commandTmp": &l.CommandTmp, "commandDescriptors": &l.CommandDescriptors, "commandOutput": &l.CommandOutput,
-		"jobs": &l.Jobs, "jobsMax": &l.JobsMax, "jobBytes": &l.JobBytes,
+		"journalBytes": &l.JournalBytes, "jobs": &l.Jobs, "jobsMax": &l.JobsMax, "jobBytes": &l.JobBytes,
 	}
 }
 
 func (r *Retention) fields() map[string]*int64 {
 	return map[string]*int64{
 		"rows": (*int64)(&r.Rows), "spills": (*int64)(&r.Spills), "questions": (*int64)(&r.Questions),
-		"grants": (*int64)(&r.Grants), "sessions": (*int64)(&r.Sessions),
+		"grants": (*int64)(&r.Grants), "sessions": (*int64)(&r.Sessions), "changes": (*int64)(&r.Changes),
 	}
 }
 

@@ -12,6 +12,7 @@ func merge(layers []*layer, opt Options) *Config {
 	c := &Config{Granted: tongs.AllPermissions, origins: map[string]string{}}
 	c.mergeMode(layers, opt)
 	c.mergeNumbers(layers)
+	c.mergeSandbox(layers)
 	for _, l := range layers {
 		c.Rules = append(c.Rules, l.rules...)
 		c.Toolsets.merge(l.toolsets)
@@ -141,6 +142,8 @@ func (c *Config) mergeLimit(layers []*layer, s setting, to *int64) {
 		case !ok:
 		case l.kind == tongs.LayerManaged:
 			ceiling = &v
+		case s.key == ofState && (l.kind == tongs.LayerWorkspace || l.narrow):
+			c.ignore(v.origin, key, "what undo keeps is the user's and the administrator's")
 		case l.narrow:
 			if v.value < *to {
 				set(v)

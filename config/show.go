@@ -27,6 +27,10 @@ func (c *Config) Settings() []Setting {
 	}
 	add("approval.mode", c.Mode.String())
 	add("permissions", c.Granted.List())
+	add("sandbox.writes", string(c.Sandbox.Writes))
+	if len(c.Sandbox.Through) > 0 {
+		add("sandbox.through", c.Sandbox.Through)
+	}
 	for _, s := range limitSettings {
 		add("limits."+s.key, s.show(*c.Limits.fields()[s.key]))
 	}

@@ -122,12 +122,18 @@ func (l *layer) readWeb(v value) {
 func (l *layer) patternRule(v value, toolset string, kinds tongs.EffectKinds, words ...string) {
 	r := tongs.Rule{Effects: kinds}
 	var match, notMatch []string
-	decided, sound := false, true
+	decided, sound, writes := false, true, false
 	readers := map[string]func(value){
 		"pattern":  func(v value) { r.Pattern, sound = l.text(v) },
 		"approval": func(v value) { r.Decision, decided = l.decision(v); sound = sound && decided },
 		"match":    func(v value) { match = l.texts(v) },
 		"notMatch": func(v value) { notMatch = l.texts(v) },
+	}
+	if kinds == tongs.Kinds(tongs.EffectExecute) {
+		readers["writes"] = func(v value) {
+			w, ok := l.word(v, string(Outcome), string(Direct))
+			r.Outcome, sound, writes = w == string(Outcome), sound && ok, true
+		}
 	}
 	if len(words) > 0 {
 		readers["effects"] = func(v value) { r.Effects = l.effects(v, words) }
@@ -139,6 +145,10 @@ func (l *layer) patternRule(v value, toolset string, kinds tongs.EffectKinds, wo
 	}
 	if r.Pattern == "" || !decided {
 		l.fail(v.pos, "%s needs a pattern and an approval", v.name())
+		return
+	}
+	if writes && (r.Decision != tongs.PreApproved || r.Effects != tongs.Kinds(tongs.EffectExecute)) {
+		l.fail(v.pos, "%s has writes, which is for commands that are preApproved; what is asked for or blocked is decided before anything runs", v.name())
 		return
 	}
 	if r.Decision == tongs.PreApproved {

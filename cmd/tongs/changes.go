@@ -36,7 +36,7 @@ func (a *app) readJournal(f func(j *journal.Journal, top string) error) error {
 		return err
 	}
 	defer st.close()
-	j, err := openJournal(p.stateDir)
+	j, err := openJournal(p.stateDir, nil)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ func (a *app) gcCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Remove what is older than the configured retention",
-		Long: "Remove log entries, answered questions and spilled output that are older than retention in the configuration\n" +
-			"says, and what undo keeps beyond 30 days or 4 GiB. The log stays verifiable: it records what was removed from its start.",
+		Long: "Remove log entries, answered questions, spilled output and what undo keeps that are older than retention in the\n" +
+			"configuration says, and the oldest of the latter beyond limits.journalBytes. The log stays verifiable: it records what was removed from its start.",
 		Example: "  tongs gc", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
@@ -52,16 +52,16 @@ func (a *app) gcCommand() *cobra.Command {
 				return err
 			}
 		}
-		if report.Journal, err = collect(cmd.Context(), p.stateDir); err != nil {
+		if report.Journal, err = collect(cmd.Context(), p.stateDir, cfg); err != nil {
 			return err
 		}
 		if format == "json" {
 			return a.json(report)
 		}
-		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, %s of sessions, %s of spilled output and %s of before-images.\n",
+		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, %s of sessions, %s of spilled output, and %s that could be undone (%s; %s are left).\n",
 			plural(int(removed.Rows), "call"), plural(removed.Questions, "question"), plural(removed.Grants, "grant"),
 			plural(removed.State, "value"), output.Bytes(report.SpillBytes),
-			output.Bytes(report.Journal.Bytes))
+			plural(report.Journal.Entries, "change"), output.Bytes(report.Journal.Bytes), output.Bytes(report.Journal.Left))
 		return err
 	})
 	return cmd

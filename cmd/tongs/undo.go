@@ -4,23 +4,33 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/builtin/undo"
+	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/journal"
 )
 
-// openJournal opens the journal of changes.
-func openJournal(stateDir string) (*journal.Journal, error) {
-	return journal.Open(journal.Options{Dir: filepath.Join(stateDir, "journal")})
+// openJournal opens the journal of changes, to keep as much as the configuration says; nil is as much as it does by itself.
+func openJournal(stateDir string, cfg *config.Config) (*journal.Journal, error) {
+	opt := journal.Options{Dir: filepath.Join(stateDir, "journal")}
+	if cfg != nil {
+		opt.MaxBytes, opt.MaxAge = cfg.Limits.JournalBytes, cfg.Retention.Changes
+		opt.MaxChange = min(opt.MaxBytes, 4<<30)
+		if opt.MaxAge == 0 {
+			opt.MaxAge = math.MaxInt64
+		}
+	}
+	return journal.Open(opt)
 }
 
 // collect removes what the journal need not keep any longer.
-func collect(ctx context.Context, stateDir string) (journal.Report, error) {
-	j, err := openJournal(stateDir)
+func collect(ctx context.Context, stateDir string, cfg *config.Config) (journal.Report, error) {
+	j, err := openJournal(stateDir, cfg)
 	if err != nil {
 		return journal.Report{}, err
 	}

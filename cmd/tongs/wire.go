@@ -230,7 +230,7 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	for _, z := range s.cfg.Zones {
 		roots = append(roots, workspace.Root{Name: z.Name, Dir: z.Dir, Writable: z.Writable})
 	}
-	if s.journal, err = openJournal(s.stateDir); err != nil {
+	if s.journal, err = openJournal(s.stateDir, s.cfg); err != nil {
 		return nil, err
 	}
 	s.workspace, err = workspace.Open(workspace.Options{
@@ -265,13 +265,14 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules), Rules: opt.Rules,
 		Cache:   filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
 		Changes: s.journal, Layers: filepath.Join(s.stateDir, "layers"),
-		Runs: filepath.Join(s.stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(s.workspace.Dir())))[:16]),
+		Through: s.cfg.Sandbox.Paths(s.workspace.Dir()),
+		Runs:    filepath.Join(s.stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(s.workspace.Dir())))[:16]),
 		Limits: sandbox.Limits{
 			CPU: l.CommandCPU, Memory: l.CommandMemory, PIDs: l.CommandProcesses, FileSize: l.CommandFileSize, Disk: l.CommandDisk,
 			Files: l.CommandFiles, Tmp: l.CommandTmp, Descriptors: l.CommandDescriptors, Output: l.CommandOutput,
 		},
 	})
-	opt.Commands, opt.Outcomes = confined.Commands, confined.Outcomes
+	opt.Commands, opt.Outcomes, opt.Direct = confined.Commands, confined.Outcomes, s.cfg.Sandbox.Writes == config.Direct
 	return confined, nil
 }
 
@@ -318,7 +319,10 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 		running.JobOutput = func(_, job string) tongs.Stream { return bounds.Stream(job, "job", nil) }
 	}
 	if confined != nil {
-		running.Full, programs.Full, programs.Copies = confined.Full, confined.Full, confined.Outcomes
+		running.Full, programs.Full = confined.Full, confined.Full
+		if cfg.Sandbox.Writes == config.Outcome {
+			programs.Copies = confined.Outcomes
+		}
 	}
 	commands, err := shell.New(running)
 	if err != nil {
