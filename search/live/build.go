@@ -316,6 +316,7 @@ func (r *root) attach(ctx context.Context, seg *segment, items []item) error {
 			return err
 		}
 	}
+	r.generation++
 	for i := range items {
 		it := &items[i]
 		n := it.n
@@ -331,6 +332,9 @@ func (r *root) attach(ctx context.Context, seg *segment, items []item) error {
 					continue // a change right after it was read would not show
 				}
 				it.flag |= isWhole | isFresh
+			}
+			if !same(it.info, n.info) {
+				r.changed(n) // and nobody would see that any more
 			}
 			r.describe(n, it.info)
 		}

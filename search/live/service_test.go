@@ -261,6 +261,23 @@ func TestChanges(t *testing.T) {
 }
 
 // Many callers and many roots at a time, while files change: every search finds at least what stays.
+// A change that is seen first when the file is indexed is told all the same.
+func TestChangesWhileIndexing(t *testing.T) {
+	b := newBench(t, live.Options{Strict: true})
+	b.service.SetSettle(-time.Hour)
+	put(t, b.top, map[string]string{"a": "one", "b": "one"})
+	b.ready()
+	put(t, b.top, map[string]string{"a": "second"})
+	b.finds("second", "a") // it is searched directly from now on
+	since, ok := b.service.Changes(t.Context(), b.top, live.Generation{})
+	put(t, b.top, map[string]string{"a": "the third"})
+	must(t, b.service.Reindex(t.Context(), b.top))
+	ch, ok2 := b.service.Changes(t.Context(), b.top, since.Now)
+	if !ok || !ok2 || ch.All || len(ch.Changed) != 1 || ch.Changed[0].Rel != "a" {
+		t.Errorf("%v, %v, %+v", ok, ok2, ch)
+	}
+}
+
 func TestManyCallers(t *testing.T) {
 	b := newBench(t, live.Options{Sweep: time.Millisecond})
 	other := newBench(t, live.Options{})

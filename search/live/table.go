@@ -126,8 +126,8 @@ func same(a, b walk.Info) bool {
 		a.Inode == b.Inode && a.Device == b.Device
 }
 
-// nodeBytes estimates what a file of the table takes.
-const nodeBytes = 280
+// nodeBytes estimates what a file of the table takes, in the views that are remembered too.
+const nodeBytes = 384
 
 // create adds a node to the table. It is searched directly until it is indexed.
 func (r *root) create(n *node) {
