@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,8 @@ type web struct {
 	login *oauth.Resource
 	// anonymous asks what the server says to nobody in particular.
 	anonymous bool
+	// origin is where tokens are sent.
+	origin string
 
 	mu sync.Mutex
 	// refusal is why the server did not want to talk, which the protocol has no words for; challenge what it said of that.
@@ -49,6 +52,9 @@ func newWeb(s *Server, guard *netguard.Guard, login *oauth.Resource, lookup func
 			return nil, err
 		}
 		w.headers.Set(key, v)
+	}
+	if u, err := url.Parse(s.URL); err == nil {
+		w.origin = u.Scheme + "://" + u.Host
 	}
 	if w.headers.Get("Authorization") != "" || login != nil && login.Secure() != nil {
 		w.login = nil
@@ -101,7 +107,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 // send sends a request with the token of the login, if there is one. A token that the server does not take is renewed
 // once. Where that takes a person, the answer of the server stands.
 func (w *web) send(req *http.Request) (*http.Response, error) {
-	if w.login == nil || w.anonymous {
+	if w.login == nil || w.anonymous || req.URL.Scheme+"://"+req.URL.Host != w.origin {
 		return w.inner.RoundTrip(req)
 	}
 	token, err := w.login.Token(req.Context())

@@ -258,14 +258,16 @@ func (s *Set) Reviewed(src tongs.Source) bool {
 
 // State is what is known of a server.
 type State struct {
-	Server Server      `json:"-"`
-	Name   string      `json:"name"`
-	Where  string      `json:"where"`
-	Origin string      `json:"origin,omitempty"`
-	Status string      `json:"status"`
-	Detail string      `json:"detail,omitempty"`
-	Live   bool        `json:"running"`
-	Tools  []ToolState `json:"tools"`
+	Server Server `json:"-"`
+	Name   string `json:"name"`
+	Where  string `json:"where"`
+	Origin string `json:"origin,omitempty"`
+	Status string `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	Live   bool   `json:"running"`
+	// Login is who issued the login to the server, empty where there is none.
+	Login string      `json:"login,omitempty"`
+	Tools []ToolState `json:"tools"`
 }
 
 // ToolState is what is known of a tool.
@@ -289,6 +291,9 @@ func (h *host) state() State {
 	st := State{
 		Server: h.cfg, Name: h.cfg.Name, Where: h.cfg.Where(), Origin: h.cfg.Origin, Live: h.current() != nil,
 		Tools: []ToolState{}, Status: "ready",
+	}
+	if h.login != nil {
+		st.Login = h.login.Issuer()
 	}
 	r, err := h.record()
 	switch {

@@ -82,14 +82,17 @@ func TestLoginRefuses(t *testing.T) {
 		"script to visit":          {func(a *oauthtest.Authority) { a.Metadata = set("authorization_endpoint", "javascript:alert(1)") }, "is not a URL", false},
 		"file to visit":            {func(a *oauthtest.Authority) { a.Metadata = set("authorization_endpoint", "file://host/etc/passwd") }, "is not https", false},
 		"option to visit":          {func(a *oauthtest.Authority) { a.Metadata = set("authorization_endpoint", "--profile=/tmp/x") }, "is not a URL", false},
-		"private to visit":         {func(a *oauthtest.Authority) { a.Metadata = set("authorization_endpoint", "https://192.168.1.1/reboot") }, "nobody named", false},
-		"local to visit":           {func(a *oauthtest.Authority) { a.Metadata = set("authorization_endpoint", "http://localhost:631/") }, "nobody named", false},
-		"plain to visit":           {func(a *oauthtest.Authority) { a.Metadata = set("authorization_endpoint", "http://auth.test/") }, "is not https", false},
-		"plain token":              {func(a *oauthtest.Authority) { a.Metadata = set("token_endpoint", "http://auth.test/token") }, "is not https", false},
-		"token with a password":    {func(a *oauthtest.Authority) { a.Metadata = set("token_endpoint", "https://me:pw@auth.test/token") }, "password", false},
-		"cloud metadata token":     {func(a *oauthtest.Authority) { a.Metadata = set("token_endpoint", "https://169.254.169.254/latest") }, "of this machine or network", true},
-		"private registration":     {func(a *oauthtest.Authority) { a.Metadata = set("registration_endpoint", "https://10.0.0.1/") }, "of this machine or network", false},
-		"private authority":        {func(a *oauthtest.Authority) { a.Resource = set("authorization_servers", []string{"https://[fd00::1]"}) }, "of this machine or network", false},
+		"private to visit":         {func(a *oauthtest.Authority) { a.Metadata = set("authorization_endpoint", "https://192.168.1.1/reboot") }, "of this machine or network", false},
+		"local to visit":           {func(a *oauthtest.Authority) { a.Metadata = set("authorization_endpoint", "http://localhost:631/") }, "of this machine or network", false},
+		"name of this network to visit": {func(a *oauthtest.Authority) {
+			a.Metadata = set("authorization_endpoint", "https://intranet.test/reboot")
+		}, "of this machine or network", false},
+		"plain to visit":        {func(a *oauthtest.Authority) { a.Metadata = set("authorization_endpoint", "http://auth.test/") }, "is not https", false},
+		"plain token":           {func(a *oauthtest.Authority) { a.Metadata = set("token_endpoint", "http://auth.test/token") }, "is not https", false},
+		"token with a password": {func(a *oauthtest.Authority) { a.Metadata = set("token_endpoint", "https://me:pw@auth.test/token") }, "password", false},
+		"cloud metadata token":  {func(a *oauthtest.Authority) { a.Metadata = set("token_endpoint", "https://169.254.169.254/latest") }, "of this machine or network", true},
+		"private registration":  {func(a *oauthtest.Authority) { a.Metadata = set("registration_endpoint", "https://10.0.0.1/") }, "of this machine or network", false},
+		"private authority":     {func(a *oauthtest.Authority) { a.Resource = set("authorization_servers", []string{"https://[fd00::1]"}) }, "of this machine or network", false},
 		"local by another name": {func(a *oauthtest.Authority) {
 			a.Resource = set("authorization_servers", []string{"http://localhost:1"})
 		}, "of this machine or network", false},

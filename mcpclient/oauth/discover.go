@@ -171,13 +171,13 @@ func (w *web) authority(ctx context.Context, issuer string) (*oauthex.AuthServer
 		if err != nil {
 			return nil, failed("the authorization server of the MCP server %s: %.200q %w", w.resource.Name, where, err)
 		}
-		return as, w.judge(as, issuer)
+		return as, w.judge(ctx, as, issuer)
 	}
 	return nil, nil
 }
 
 // judge refuses metadata that a login must not depend on.
-func (w *web) judge(as *oauthex.AuthServerMeta, issuer string) error {
+func (w *web) judge(ctx context.Context, as *oauthex.AuthServerMeta, issuer string) error {
 	fault := func(format string, args ...any) error {
 		return failed("the authorization server %.200q of the MCP server %s "+format, append([]any{issuer, w.resource.Name}, args...)...)
 	}
@@ -187,7 +187,7 @@ func (w *web) judge(as *oauthex.AuthServerMeta, issuer string) error {
 	if !slices.Contains(as.CodeChallengeMethodsSupported, "S256") {
 		return fault("does not support PKCE with S256, without which a code can be stolen")
 	}
-	if _, err := w.visit(as.AuthorizationEndpoint); err != nil {
+	if err := w.reach(ctx, as.AuthorizationEndpoint); err != nil {
 		return fault("has an authorization endpoint that %w", err)
 	}
 	if _, err := endpoint(as.TokenEndpoint); err != nil {

@@ -270,14 +270,6 @@ func TestRenewal(t *testing.T) {
 	if err != nil || next == token {
 		t.Errorf("%v", err)
 	}
-	// A caller who gave up loses nothing.
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := r.Renew(gone, next); err == nil {
-		if next, err = r.Token(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
 	// An authority that is out of order is not the end of the login.
 	a.Handle = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/token" {
@@ -304,6 +296,34 @@ func TestRenewal(t *testing.T) {
 	login(t, r)
 	if token, err := r.Token(t.Context()); token == "" || err != nil {
 		t.Errorf("%v", err)
+	}
+}
+
+// Who gives up while a token is issued does not wait for it, and does not lose it.
+func TestRenewalGivenUp(t *testing.T) {
+	a := oauthtest.New(t)
+	r, _ := resource(t, a)
+	l := login(t, r)
+	asked, release := make(chan struct{}), make(chan struct{})
+	a.Handle = func(_ http.ResponseWriter, req *http.Request) bool {
+		if req.URL.Path == "/token" {
+			close(asked)
+			<-release
+		}
+		return false
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if _, err := r.Renew(ctx, l.Access); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	close(release)
+	token, err := r.Renew(t.Context(), l.Access)
+	if err != nil || token == l.Access || len(a.Requests("/token")) != 2 {
+		t.Errorf("%d requests, %v", len(a.Requests("/token")), err)
 	}
 }
 

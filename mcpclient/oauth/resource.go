@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -113,10 +112,6 @@ type web struct {
 
 func (r *Resource) web(allowed []string) *web {
 	w := &web{resource: r, allowed: allowed}
-	guard := r.Guard
-	if guard == nil {
-		guard = &netguard.Guard{}
-	}
 	timeout := r.Timeout
 	if timeout == 0 {
 		timeout = defaultTimeout
@@ -131,33 +126,37 @@ func (r *Resource) web(allowed []string) *web {
 				if err != nil {
 					return nil, err
 				}
-				return guard.Connect(ctx, to, netguard.Decision{Private: r.named(to, allowed)})
+				return w.dial(ctx, to)
 			},
 		},
 	}
 	return w
 }
 
-// visit checks a URL that a browser is sent to, which no guard stands before.
-func (w *web) visit(raw string) (*url.URL, error) {
+// reach makes sure that a browser, before which no guard stands, may be sent to a URL.
+func (w *web) reach(ctx context.Context, raw string) error {
 	u, err := endpoint(raw)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	to, err := target(u)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if addr, err := netip.ParseAddr(to.Host); !w.resource.named(to, w.allowed) &&
-		(to.Host == "localhost" || strings.HasSuffix(to.Host, ".localhost") || err == nil && !public(addr)) {
-		return nil, fmt.Errorf("is an address of this machine or network, which nobody named: %s", to)
+	conn, err := w.dial(ctx, to)
+	if err != nil {
+		return fmt.Errorf("cannot be used: %w", err)
 	}
-	return u, nil
+	return conn.Close()
 }
 
-func public(addr netip.Addr) bool {
-	addr = addr.Unmap()
-	return addr.IsGlobalUnicast() && !addr.IsPrivate()
+// dial connects to a host that the resource leads to.
+func (w *web) dial(ctx context.Context, to netguard.Target) (net.Conn, error) {
+	guard := w.resource.Guard
+	if guard == nil {
+		guard = &netguard.Guard{}
+	}
+	return guard.Connect(ctx, to, netguard.Decision{Private: w.resource.named(to, w.allowed)})
 }
 
 // errAbsent is that there is no document, rather than one that cannot be used.

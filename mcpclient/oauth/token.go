@@ -46,9 +46,26 @@ func (r *Resource) Token(ctx context.Context) (Secret, error) {
 // Renew returns another token than one that the resource did not take, or that ended. It fails with [ErrLogin] where
 // there is none to be had.
 func (r *Resource) Renew(ctx context.Context, stale Secret) (Secret, error) {
-	var token Secret
+	type result struct {
+		token Secret
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		token, err := r.renew(ctx, stale)
+		done <- result{token, err}
+	}()
+	select {
+	case got := <-done:
+		return got.token, got.err
+	case <-ctx.Done(): // the token that is being issued is kept all the same
+		return "", context.Cause(ctx)
+	}
+}
+
+func (r *Resource) renew(ctx context.Context, stale Secret) (token Secret, err error) {
 	var refused error
-	err := r.Store.Update(ctx, r.Name, r.Identity, func(l *Login) (*Login, error) {
+	err = r.Store.Update(ctx, r.Name, r.Identity, func(l *Login) (*Login, error) {
 		switch {
 		case l == nil || l.URL != r.URL || l.Access == "":
 			refused = ErrLogin
@@ -60,7 +77,6 @@ func (r *Resource) Renew(ctx context.Context, stale Secret) (Secret, error) {
 			refused = ErrLogin
 			return l, nil
 		}
-		// Who gives the call up must not lose the token that is being issued.
 		t, err := r.web(l.Hosts).token(context.WithoutCancel(ctx), l.TokenEndpoint, l.Client, url.Values{
 			"grant_type": {"refresh_token"}, "refresh_token": {string(l.Refresh)}, "resource": {l.Resource},
 		})
@@ -79,6 +95,15 @@ func (r *Resource) Renew(ctx context.Context, stale Secret) (Secret, error) {
 		err = refused
 	}
 	return token, err
+}
+
+// Issuer returns who issued the login, empty where there is none.
+func (r *Resource) Issuer() string {
+	l, err := r.load()
+	if err != nil || l == nil || l.Access == "" {
+		return ""
+	}
+	return l.Issuer
 }
 
 // Want remembers what the resource wants a token to be good for, for the next login.
