@@ -27,11 +27,11 @@ func Diff(p tongs.Path, from *tongs.Path, before, after Side) string {
 	b, a := before.State, after.State
 	switch {
 	case from != nil:
-		return fmt.Sprintf("move %s to %s\n", from, p)
+		return fmt.Sprintf("move %s to %s\n", named(*from), named(p))
 	case b.Type != File && a.Type != File:
 		return words(p, b, a)
 	case b.Type == File && a.Type == File && b.Hash != "" && b.Hash == a.Hash:
-		return fmt.Sprintf("%s: mode %s becomes %s\n", p, b.Mode, a.Mode)
+		return fmt.Sprintf("%s: mode %s becomes %s\n", named(p), b.Mode, a.Mode)
 	case b.Type != File && b.Type != Absent || a.Type != File && a.Type != Absent:
 		return words(p, b, a)
 	}
@@ -41,10 +41,10 @@ func Diff(p tongs.Path, from *tongs.Path, before, after Side) string {
 		now, err = after.read()
 	}
 	if err != nil {
-		return fmt.Sprintf("%s: %s becomes %s (%v)\n", p, b.size(), a.size(), err)
+		return fmt.Sprintf("%s: %s becomes %s (%v)\n", named(p), b.size(), a.size(), err)
 	}
 	name := strings.TrimPrefix(p.String(), "/")
-	names := [2]string{"a/" + name, "b/" + name}
+	names := [2]string{text.Name("a/" + name), text.Name("b/" + name)}
 	if b.Type == Absent {
 		names[0] = "/dev/null"
 	}
@@ -56,6 +56,9 @@ func Diff(p tongs.Path, from *tongs.Path, before, after Side) string {
 	}
 	return fmt.Sprintf("--- %s\n+++ %s\n", names[0], names[1])
 }
+
+// named spells a path so that it cannot pass for another line.
+func named(p tongs.Path) string { return text.Name(p.String()) }
 
 // size is a state in a word.
 func (s State) size() string {
@@ -72,7 +75,7 @@ func words(p tongs.Path, b, a State) string {
 		case Absent:
 			return "nothing"
 		case Link:
-			return "a link to " + s.Target
+			return "a link to " + text.Name(s.Target)
 		case Dir:
 			return "a directory"
 		case File:
@@ -83,13 +86,13 @@ func words(p tongs.Path, b, a State) string {
 	}
 	switch {
 	case b.Type == Absent:
-		return fmt.Sprintf("%s: create %s\n", p, say(a))
+		return fmt.Sprintf("%s: create %s\n", named(p), say(a))
 	case a.Type == Absent:
-		return fmt.Sprintf("%s: delete %s\n", p, say(b))
+		return fmt.Sprintf("%s: delete %s\n", named(p), say(b))
 	case b.Type == a.Type && a.Type == Dir:
-		return fmt.Sprintf("%s: mode %s becomes %s\n", p, b.Mode, a.Mode)
+		return fmt.Sprintf("%s: mode %s becomes %s\n", named(p), b.Mode, a.Mode)
 	}
-	return fmt.Sprintf("%s: %s becomes %s\n", p, say(b), say(a))
+	return fmt.Sprintf("%s: %s becomes %s\n", named(p), say(b), say(a))
 }
 
 // read returns the text of a side.

@@ -3,6 +3,7 @@ package outcome_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tongs-ai/tongs/journal"
@@ -27,5 +28,27 @@ func TestAttackClosedFilesAreKept(t *testing.T) {
 		if err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
+	}
+}
+
+// A name cannot pass for another line of what a person is shown.
+func TestAttackNamesInPreviews(t *testing.T) {
+	b := newBed(t)
+	b.write(map[string]string{"old": "old", "moved": "moved"})
+	s := b.sh(`printf x > "$(printf 'a\nadded     harmless')"; ln -s "$(printf 'x\n+++ b/harmless')" link; mkdir "$(printf 'd\033[2J')"
+mv moved "$(printf 'm\nadded     harmless')"; printf x > "$(printf 'u\342\200\256txt')"; printf x > tool; chmod 755 tool`)
+	for _, limit := range []int{1 << 20, 100} {
+		preview := s.Preview(limit)
+		for line := range strings.Lines(preview) {
+			if strings.HasPrefix(line, "added     harmless") || strings.HasPrefix(line, "+++ b/harmless") {
+				t.Errorf("a name forged the line %q in\n%s", line, preview)
+			}
+		}
+		if strings.ContainsAny(preview, "\x1b\u202e") {
+			t.Errorf("what cannot be seen is in %q", preview)
+		}
+	}
+	if preview := s.Preview(1 << 20); !strings.Contains(preview, "(tool is executable)") {
+		t.Errorf("nothing says that the file is executable:\n%s", preview)
 	}
 }

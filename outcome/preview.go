@@ -26,16 +26,28 @@ func (s *Set) diff(c *Change) string {
 	before, after := s.sides(c)
 	switch {
 	case c.Refused != "":
-		fmt.Fprintf(&b, "%s: %s\n", c.Path, c.Refused)
+		fmt.Fprintf(&b, "%s: %s\n", named(c.Path), c.Refused)
 	case c.Entries > 0 || c.Kind == Deleted && c.Before.Type == journal.Dir, c.Kind == Mode:
 		b.WriteString(c.line() + "\n")
 	default:
 		b.WriteString(journal.Diff(c.Path, c.From, before, after))
+		b.WriteString(c.executable())
 	}
 	if c.Note != "" {
-		fmt.Fprintf(&b, "(%s: %s)\n", c.Path, c.Note)
+		fmt.Fprintf(&b, "(%s: %s)\n", named(c.Path), c.Note)
 	}
 	return b.String()
+}
+
+// named spells a path so that it cannot pass for another line.
+func named(p tongs.Path) string { return text.Name(p.String()) }
+
+// executable says what a diff of contents does not: that a file can be run, and could not be before.
+func (c *Change) executable() string {
+	if c.After.Type != journal.File || c.After.Mode&0o111 == 0 || c.Before.Type == journal.File && c.Before.Mode&0o111 != 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%s is executable)\n", named(c.Path))
 }
 
 // line is a change in a line.
@@ -43,9 +55,9 @@ func (c *Change) line() string {
 	what := ""
 	switch {
 	case c.Refused != "":
-		return fmt.Sprintf("not kept  %s: %s", c.Path, c.Refused)
+		return fmt.Sprintf("not kept  %s: %s", named(c.Path), c.Refused)
 	case c.Kind == Renamed:
-		what = " (from " + c.From.String() + ")"
+		what = " (from " + named(*c.From) + ")"
 	case c.Kind == Mode:
 		what = fmt.Sprintf(" (%s becomes %s)", c.Before.Mode, c.After.Mode)
 	case c.Entries > 0:
@@ -53,7 +65,7 @@ func (c *Change) line() string {
 	case c.After.Type == journal.Dir || c.Kind == Deleted && c.Before.Type == journal.Dir:
 		what = "/"
 	case c.After.Type == journal.Link:
-		what = " (a link to " + c.After.Target + ")"
+		what = " (a link to " + text.Name(c.After.Target) + ")"
 	case c.Kind == Modified && c.Before.Type == journal.File && c.After.Type == journal.File:
 		what = fmt.Sprintf(" (%s becomes %s)", text.Size(c.Before.Size), text.Size(c.After.Size))
 	case c.After.Type == journal.File:
@@ -61,7 +73,7 @@ func (c *Change) line() string {
 	case c.Before.Type == journal.File:
 		what = " (" + text.Size(c.Before.Size) + ")"
 	}
-	return fmt.Sprintf("%-9s %s%s", c.Kind, c.Path, what)
+	return fmt.Sprintf("%-9s %s%s", c.Kind, named(c.Path), what)
 }
 
 // String says how many changes there are: "3 added, 1 deleted".
