@@ -400,7 +400,7 @@ func TestDefinitions(t *testing.T) {
 		total += len(data)
 	}
 	t.Logf("%d tools, %d bytes", len(listed.Tools), total)
-	if total > 14<<10 {
+	if total > 14<<10 { // the limit for all that will be built in
 		t.Errorf("the definitions have %d bytes, more than 14 KiB: shorten descriptions", total)
 	}
 }
@@ -420,7 +420,8 @@ func TestAnnotationsAreTrue(t *testing.T) {
 		{"of others", tongs.Spec{Needs: tongs.Read, Source: tongs.Source{Kind: tongs.SourceMCP}, Hints: tongs.Hints{ReadOnly: true}}, false, true, false, true},
 	} {
 		a := mcpserver.Definition(&test.spec).Annotations
-		if a.ReadOnlyHint != test.readOnly || *a.DestructiveHint != test.destructive || a.IdempotentHint != test.idempotent || *a.OpenWorldHint != test.openWorld {
+		destructive, openWorld := a.DestructiveHint == nil || *a.DestructiveHint, a.OpenWorldHint == nil || *a.OpenWorldHint // as the protocol says
+		if a.ReadOnlyHint != test.readOnly || destructive != test.destructive || a.IdempotentHint != test.idempotent || openWorld != test.openWorld {
 			data, _ := json.Marshal(a)
 			t.Errorf("%s: %s", test.name, data)
 		}

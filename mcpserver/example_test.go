@@ -59,7 +59,7 @@ func Example() {
 func ExampleDefinition() {
 	tool := mcpserver.Definition(&tongs.Spec{Name: "run", Needs: tongs.Execute, Hints: tongs.Hints{ReadOnly: true}})
 	var a *mcp.ToolAnnotations = tool.Annotations
-	fmt.Println(a.ReadOnlyHint, *a.DestructiveHint, *a.OpenWorldHint)
+	fmt.Println(a.ReadOnlyHint, a.DestructiveHint == nil, a.OpenWorldHint == nil) // not told, a client must expect both
 
 	// Output: false true true
 }

@@ -79,9 +79,14 @@ func annotations(spec *tongs.Spec) *mcp.ToolAnnotations {
 	readOnly := spec.Hints.ReadOnly && may&(tongs.Write|tongs.Execute) == 0 && !foreign
 	openWorld := spec.Hints.OpenWorld || may&(tongs.Execute|tongs.Network) != 0 || foreign
 	destructive := !readOnly && (spec.Hints.Destructive || may&tongs.Execute != 0 || foreign)
-	return &mcp.ToolAnnotations{
-		ReadOnlyHint: readOnly, DestructiveHint: &destructive, IdempotentHint: spec.Hints.Idempotent, OpenWorldHint: &openWorld,
+	a := &mcp.ToolAnnotations{ReadOnlyHint: readOnly, IdempotentHint: spec.Hints.Idempotent}
+	if !destructive { // a client that is not told expects the worst
+		a.DestructiveHint = &destructive
 	}
+	if !openWorld {
+		a.OpenWorldHint = &openWorld
+	}
+	return a
 }
 
 // structured reports whether the value of a tool says more than its text: records that a read-only tool found, of which
@@ -122,11 +127,16 @@ func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
 	c := *s
 	c.Schema, c.AdditionalProperties, c.Examples, c.Title = "", nil, nil, ""
 	c.MinLength, c.MaxLength = nil, nil
-	if word := string(c.Default); word == "false" || word == "0" || word == `""` { // as whoever leaves it out expects
+	c.MinItems, c.MaxItems = nil, nil
+	if c.Minimum != nil && *c.Minimum <= 1 { // nobody asks for fewer
+		c.Minimum = nil
+	}
+	switch string(c.Default) {
+	case "false", "0", "1", `""`, `"."`: // as whoever leaves it out expects
 		c.Default = nil
 	}
 	if !described {
-		c.Description, c.Minimum, c.Maximum, c.MinItems, c.MaxItems, c.Default = "", nil, nil, nil, nil, nil
+		c.Description, c.Minimum, c.Maximum, c.Default, c.Required, c.Enum, c.Format = "", nil, nil, nil, nil, nil, ""
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Not == nil && len(s.Properties) == 0 {
 		c.AdditionalProperties = s.AdditionalProperties // the values of a map

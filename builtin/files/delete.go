@@ -13,8 +13,8 @@ import (
 
 // DeleteInput are the arguments of delete_file.
 type DeleteInput struct {
-	Path      string `json:"path" jsonschema:"File, link or directory to delete. Of a link, the link itself." alias:"file_path,file,filename"`
-	Recursive bool   `json:"recursive,omitempty" jsonschema:"Delete a directory with everything in it." default:"false"`
+	Path      string `json:"path" jsonschema:"What to delete; of a link, itself." alias:"file_path,file,filename"`
+	Recursive bool   `json:"recursive,omitempty" jsonschema:"With everything in it." default:"false"`
 }
 
 // DeleteOutput is the value of delete_file.

@@ -12,9 +12,9 @@ import (
 
 // MoveInput are the arguments of move_file.
 type MoveInput struct {
-	From       string `json:"from" jsonschema:"File, link or directory to move." alias:"source,src,old_path"`
-	To         string `json:"to" jsonschema:"Its full new path, not the directory to move it into." alias:"destination,dest,dst,target,new_path"`
-	Overwrite  bool   `json:"overwrite,omitempty" jsonschema:"Replace a file that is there." default:"false"`
+	From       string `json:"from" jsonschema:"What to move." alias:"source,src,old_path"`
+	To         string `json:"to" jsonschema:"Its new path, not the directory to put it in." alias:"destination,dest,dst,target,new_path"`
+	Overwrite  bool   `json:"overwrite,omitempty" jsonschema:"Replace a file there." default:"false"`
 	CreateDirs bool   `json:"createDirs,omitempty" jsonschema:"Create missing directories." default:"true" alias:"createDirectories"`
 }
 

@@ -20,9 +20,9 @@ import (
 // ReadInput are the arguments of read_file.
 type ReadInput struct {
 	Path     string `json:"path" jsonschema:"File to read." alias:"file_path,file,filename"`
-	Offset   int64  `json:"offset,omitempty" jsonschema:"First line, from 1; negative counts from the end (-10: the last 10). With base64 a byte position." default:"1" alias:"start_line"`
-	Limit    int    `json:"limit,omitempty" jsonschema:"Fewer lines than the tool would show; with base64, how many bytes." min:"1"`
-	Encoding string `json:"encoding,omitempty" jsonschema:"utf-8 gives text, whatever the file's encoding; base64 gives its bytes." enum:"utf-8,base64" default:"utf-8"`
+	Offset   int64  `json:"offset,omitempty" jsonschema:"First line, from 1; -10: the last 10. With base64, byte." default:"1" alias:"start_line"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"Most lines; with base64, bytes." min:"1"`
+	Encoding string `json:"encoding,omitempty" jsonschema:"As text, whatever the file's encoding, or bytes." enum:"utf-8,base64" default:"utf-8"`
 }
 
 // ReadOutput is the value of read_file.

@@ -17,7 +17,7 @@ import (
 type WriteInput struct {
 	Path       string `json:"path" jsonschema:"File to write." alias:"file_path,file,filename"`
 	Content    string `json:"content" jsonschema:"The whole new content." alias:"contents,text"`
-	Encoding   string `json:"encoding,omitempty" jsonschema:"base64 if content is base64. A text file keeps its encoding and line ends where it can." enum:"utf-8,base64"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"base64 if content is. Text keeps the encoding and line ends of the file." enum:"utf-8,base64"`
 	CreateDirs bool   `json:"createDirs,omitempty" jsonschema:"Create missing directories." default:"true" alias:"createDirectories"`
 }
 

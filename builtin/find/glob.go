@@ -16,12 +16,12 @@ import (
 
 // GlobInput are the arguments of glob.
 type GlobInput struct {
-	Pattern       string `json:"pattern" jsonschema:"Glob relative to path: **/*.go finds at any depth, *.go in path itself; {a,b}, [!a]." minLength:"1" maxLength:"4096" alias:"glob"`
-	Path          string `json:"path,omitempty" jsonschema:"Directory to look in." default:"." alias:"directory,dir,folder"`
+	Pattern       string `json:"pattern" jsonschema:"Below path: **/*.go at any depth, *.go in path itself; {a,b}, [!a]." minLength:"1" maxLength:"4096" alias:"glob"`
+	Path          string `json:"path,omitempty" jsonschema:"Where to look." default:"." alias:"directory,dir,folder"`
 	Sort          string `json:"sort,omitempty" jsonschema:"Newest first, or by path." enum:"modified,path" default:"modified"`
-	Limit         int    `json:"limit,omitempty" jsonschema:"Most paths to return." min:"1"`
-	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Find names that start with a dot; a pattern that spells the dot does too." default:"false"`
-	NoIgnore      bool   `json:"noIgnore,omitempty" jsonschema:"Find what .gitignore and such leave out." default:"false"`
+	Limit         int    `json:"limit,omitempty" jsonschema:"Most paths." min:"1"`
+	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Also dotfiles, as with a pattern that spells the dot." default:"false"`
+	NoIgnore      bool   `json:"noIgnore,omitempty" jsonschema:"Also ignored files." default:"false"`
 }
 
 // GlobOutput is the value of glob.

@@ -18,19 +18,19 @@ import (
 
 // GrepInput are the arguments of grep.
 type GrepInput struct {
-	Pattern         string `json:"pattern" jsonschema:"Regular expression (Go, RE2), matched line by line." minLength:"1" maxLength:"10000" alias:"query,regex,search"`
-	Path            string `json:"path,omitempty" jsonschema:"Directory or file to search." default:"." alias:"directory,dir,folder,file"`
-	Glob            string `json:"glob,omitempty" jsonschema:"Which files: *.go at any depth, src/**/*.ts below path, !*_test.go for all others." alias:"include"`
+	Pattern         string `json:"pattern" jsonschema:"Regular expression (RE2), for each line." minLength:"1" maxLength:"10000" alias:"query,regex,search"`
+	Path            string `json:"path,omitempty" jsonschema:"Where to search." default:"." alias:"directory,dir,folder,file"`
+	Glob            string `json:"glob,omitempty" jsonschema:"Which files: *.go at any depth, src/**/*.ts, !*_test.go for others." alias:"include"`
 	CaseInsensitive bool   `json:"caseInsensitive,omitempty" jsonschema:"Ignore case." default:"false" alias:"ignoreCase"`
-	MaxResults      int    `json:"maxResults,omitempty" jsonschema:"Most matches, or files in the modes files and count." min:"1" alias:"limit,headLimit"`
-	Context         int    `json:"context,omitempty" jsonschema:"Lines to show before and after each match." min:"0" max:"20" default:"0"`
-	Literal         bool   `json:"literal,omitempty" jsonschema:"Take pattern as plain text." default:"false" alias:"fixedStrings"`
-	Multiline       bool   `json:"multiline,omitempty" jsonschema:"Let matches span lines; the dot matches line ends too." default:"false"`
-	OutputMode      string `json:"outputMode,omitempty" jsonschema:"Matching lines, files that have some (newest first), or how many each file has." enum:"content,files,count" default:"content"`
-	WordMatch       bool   `json:"wordMatch,omitempty" jsonschema:"Match whole words only." default:"false"`
-	IncludeHidden   bool   `json:"includeHidden,omitempty" jsonschema:"Search names that start with a dot." default:"false"`
-	NoIgnore        bool   `json:"noIgnore,omitempty" jsonschema:"Search what .gitignore and such leave out." default:"false"`
-	Offset          int    `json:"offset,omitempty" jsonschema:"How many results to pass over, for the next page." min:"0" default:"0"`
+	MaxResults      int    `json:"maxResults,omitempty" jsonschema:"Most matches; in other modes, files." min:"1" alias:"limit,headLimit"`
+	Context         int    `json:"context,omitempty" jsonschema:"Lines around each match." min:"0" max:"20" default:"0"`
+	Literal         bool   `json:"literal,omitempty" jsonschema:"Pattern is plain text." default:"false" alias:"fixedStrings"`
+	Multiline       bool   `json:"multiline,omitempty" jsonschema:"Matches may span lines; dot matches line ends." default:"false"`
+	OutputMode      string `json:"outputMode,omitempty" jsonschema:"Matching lines, files with some (newest first), or counts." enum:"content,files,count" default:"content"`
+	WordMatch       bool   `json:"wordMatch,omitempty" jsonschema:"Whole words only." default:"false"`
+	IncludeHidden   bool   `json:"includeHidden,omitempty" jsonschema:"Also dotfiles." default:"false"`
+	NoIgnore        bool   `json:"noIgnore,omitempty" jsonschema:"Also ignored files." default:"false"`
+	Offset          int    `json:"offset,omitempty" jsonschema:"Results to skip." min:"0" default:"0"`
 }
 
 func (t *tools) grepTool() (tongs.Tool, error) {

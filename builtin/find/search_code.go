@@ -46,9 +46,9 @@ func (o CodeOptions) withDefaults() CodeOptions {
 
 // CodeInput are the arguments of search_code.
 type CodeInput struct {
-	Query string `json:"query" jsonschema:"What to find, in words or names: where is the session token checked, parseURL, Server.Shutdown." minLength:"1" maxLength:"1000" alias:"q,question,search,pattern,symbol"`
-	Path  string `json:"path,omitempty" jsonschema:"Directory or file to search." default:"." alias:"directory,dir,folder,file"`
-	Limit int    `json:"limit,omitempty" jsonschema:"Most places to return." min:"1" alias:"maxResults"`
+	Query string `json:"query" jsonschema:"Such as: where is the token checked, parseURL, Server.Shutdown." minLength:"1" maxLength:"1000" alias:"q,question,search,pattern,symbol"`
+	Path  string `json:"path,omitempty" jsonschema:"Where to search." default:"." alias:"directory,dir,folder,file"`
+	Limit int    `json:"limit,omitempty" jsonschema:"Most places." min:"1" alias:"maxResults"`
 }
 
 func (t *tools) codeTool() (tongs.Tool, error) {

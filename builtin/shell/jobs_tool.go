@@ -23,12 +23,12 @@ const (
 
 // JobsInput are the arguments of shell_jobs.
 type JobsInput struct {
-	Action  string `json:"action" jsonschema:"What to do: list the jobs, read output, write input, wait for the end, or kill." enum:"list,read,write,wait,kill"`
-	ID      string `json:"id,omitempty" jsonschema:"The job; for all but list." alias:"job"`
-	Cursor  int64  `json:"cursor,omitempty" jsonschema:"Read on from here: the cursor of an earlier result." min:"0"`
-	Input   string `json:"input,omitempty" jsonschema:"Text to write. A shell wants whole lines."`
-	EOF     bool   `json:"eof,omitempty" jsonschema:"Close the standard input after writing."`
-	Timeout int    `json:"timeout,omitempty" jsonschema:"Seconds to wait at most: 30 unless given." min:"1" max:"600"`
+	Action  string `json:"action" jsonschema:"What to do." enum:"list,read,write,wait,kill"`
+	ID      string `json:"id,omitempty" jsonschema:"Job; for all but list." alias:"job"`
+	Cursor  int64  `json:"cursor,omitempty" jsonschema:"Cursor of an earlier result, to read on from." min:"0"`
+	Input   string `json:"input,omitempty" jsonschema:"Text to write; shells want whole lines."`
+	EOF     bool   `json:"eof,omitempty" jsonschema:"Close its input after that."`
+	Timeout int    `json:"timeout,omitempty" jsonschema:"Seconds to wait; 30 by default." min:"1" max:"600"`
 }
 
 // JobsOutput is the value of shell_jobs.
@@ -119,8 +119,8 @@ func (s *Set) jobsTool() (tongs.Tool, error) {
 	return tongs.New(tongs.Def[JobsInput, JobsOutput]{
 		Spec: tongs.Spec{
 			Name: jobsName, Title: "Background jobs", Toolset: Toolset, Complex: true,
-			Description: "Looks after background jobs of this session that shell started: " +
-				"list, read output since a cursor, write input, wait for the end, or kill.",
+			Description: "Background jobs of shell in this session: " +
+				"list, read output, write input, wait for the end, or kill.",
 			Needs: tongs.Execute, Optional: tongs.Read | tongs.Write | tongs.Network,
 			Hints: tongs.Hints{Destructive: true, OpenWorld: true},
 		},

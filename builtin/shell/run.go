@@ -17,13 +17,13 @@ const titleRunes = 80
 
 // Input are the arguments of shell.
 type Input struct {
-	Command    string `json:"command" jsonschema:"The command, as bash reads it." minLength:"1" alias:"cmd,script"`
-	Timeout    int    `json:"timeout,omitempty" jsonschema:"Seconds until it is killed." min:"1"`
-	Workdir    string `json:"workdir,omitempty" jsonschema:"Directory to run it in." alias:"cwd,directory"`
-	Background bool   `json:"background,omitempty" jsonschema:"Return at once; shell_jobs looks after it." alias:"run_in_background"`
-	Stdin      string `json:"stdin,omitempty" jsonschema:"Its standard input, empty unless given." alias:"input"`
+	Command    string `json:"command" jsonschema:"Bash command." minLength:"1" alias:"cmd,script"`
+	Timeout    int    `json:"timeout,omitempty" jsonschema:"Seconds until killed." min:"1"`
+	Workdir    string `json:"workdir,omitempty" jsonschema:"Where to run it." alias:"cwd,directory"`
+	Background bool   `json:"background,omitempty" jsonschema:"Return at once; see shell_jobs." alias:"run_in_background"`
+	Stdin      string `json:"stdin,omitempty" jsonschema:"Its standard input." alias:"input"`
 	PTY        bool   `json:"pty,omitempty" jsonschema:"Give it a terminal." alias:"tty"`
-	Persist    bool   `json:"persist,omitempty" jsonschema:"Start where the last such command of this session ended, with what it exported, and keep both for the next."`
+	Persist    bool   `json:"persist,omitempty" jsonschema:"Keep directory and exported variables from one such command to the next."`
 }
 
 // timeout is how long a command may take.
@@ -79,13 +79,13 @@ func (s *Set) shellTool() (tongs.Tool, error) {
 		return nil, err
 	}
 	timeout, most := input.Properties["timeout"], s.opt.MaxTimeout.Seconds()
-	timeout.Description = fmt.Sprintf("Seconds until it is killed: %g unless given, none for a background job.", s.opt.Timeout.Seconds())
+	timeout.Description = fmt.Sprintf("Seconds until killed; default %g, none in background.", s.opt.Timeout.Seconds())
 	timeout.Maximum = &most
 	return tongs.New(tongs.Def[Input, Output]{
 		Spec: tongs.Spec{
 			Input: input, ArgAliases: aliases,
 			Name: "shell", Title: "Run command", Aliases: []string{"bash", "execute_command"}, Toolset: Toolset, Complex: true,
-			Description: "Runs a bash command in a sandbox. Returns stdout, stderr and the exit code. " +
+			Description: "Runs a bash command in a sandbox: stdout, stderr, exit code. " +
 				"Long output is cut in the middle and kept. No network unless approved.",
 			Needs: tongs.Execute, Optional: tongs.Read | tongs.Write | tongs.Network,
 			Hints: tongs.Hints{Destructive: true, OpenWorld: true},

@@ -11,7 +11,7 @@ import (
 func TestTimeoutsAreOptions(t *testing.T) {
 	b := newBench(t, setup{Options: Options{Timeout: time.Second, MaxTimeout: 7 * time.Second}})
 	input := b.set.Tools()[0].Spec().Input.Properties["timeout"]
-	b.Contains("description", input.Description, "killed: 1 unless given")
+	b.Contains("description", input.Description, "killed; default 1,")
 	b.Equal("maximum", *input.Maximum, 7.0)
 	b.fails(tongs.CodeTimeout, "longer timeout (7 at most)", "shell", args{"command": "sleep 100"})
 	b.fails(tongs.CodeInvalidArgs, "timeout", "shell", args{"command": "true", "timeout": 8})

@@ -26,18 +26,18 @@ const Toolset = "filesystem"
 
 // Input are the arguments of undo.
 type Input struct {
-	Call    string   `json:"call,omitempty" jsonschema:"Call whose changes are meant. Default: the newest of this session."`
-	Session string   `json:"session,omitempty" jsonschema:"All changes of this session instead."`
-	Since   string   `json:"since,omitempty" jsonschema:"All changes since then instead: a duration like 10m, or an RFC 3339 time."`
-	Paths   []string `json:"paths,omitempty" jsonschema:"Only these files and directories." alias:"path"`
-	Partial bool     `json:"partial,omitempty" jsonschema:"Leave files that changed since alone, instead of refusing." default:"false"`
+	Call    string   `json:"call,omitempty" jsonschema:"Call to undo."`
+	Session string   `json:"session,omitempty" jsonschema:"Session to undo, all of it."`
+	Since   string   `json:"since,omitempty" jsonschema:"Since then: 10m, or an RFC 3339 time."`
+	Paths   []string `json:"paths,omitempty" jsonschema:"Only these paths." alias:"path"`
+	Partial bool     `json:"partial,omitempty" jsonschema:"Skip files that changed since, instead of refusing." default:"false"`
 }
 
 // RedoInput are the arguments of redo.
 type RedoInput struct {
-	Call    string   `json:"call,omitempty" jsonschema:"Call of undo to take back. Default: the newest of this session."`
-	Paths   []string `json:"paths,omitempty" jsonschema:"Only these files and directories." alias:"path"`
-	Partial bool     `json:"partial,omitempty" jsonschema:"Leave files that changed since alone, instead of refusing." default:"false"`
+	Call    string   `json:"call,omitempty" jsonschema:"Call of undo."`
+	Paths   []string `json:"paths,omitempty" jsonschema:"Only these paths." alias:"path"`
+	Partial bool     `json:"partial,omitempty" jsonschema:"Skip files that changed since, instead of refusing." default:"false"`
 }
 
 // Output is the value of both.
