@@ -1,0 +1,292 @@
+package custom
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// settled is how old a change must be before its time tells it apart from a later one.
+const settled = 2 * time.Second
+
+// entry is one directory of the forge, as it was when it was last read.
+type entry struct {
+	name, dir string
+	// seen are the stat identities of the directory, its tool.yaml and its entrypoint; sure says that they could not hide
+	// a change.
+	seen [3]stamp
+	sure bool
+
+	manifest *Manifest
+	// problem says why the tool cannot be used, empty where it can.
+	problem string
+	files   []file
+	digest  string
+	record  *record
+	tool    tongs.Tool
+}
+
+// snapshot is all entries at one time, by name. It does not change.
+type snapshot struct {
+	// top and records are the stat identities of the forge, and of where approvals are kept.
+	top, records stamp
+	sure         bool
+	entries      []*entry
+}
+
+func (s *snapshot) find(name string) *entry {
+	if i, ok := slices.BinarySearchFunc(s.entries, name, func(e *entry, name string) int { return strings.Compare(e.name, name) }); ok {
+		return s.entries[i]
+	}
+	return nil
+}
+
+// Refresh looks at the forge again and reports whether a tool changed, came or went. What has the stat identity it had is
+// not read. It is safe for concurrent use; readers of the set never wait for it.
+func (s *Set) Refresh() (changed bool, err error) {
+	s.refreshing.Lock()
+	defer s.refreshing.Unlock()
+	began := time.Now()
+	before := s.current.Load()
+	next, changed, err := s.scan(before)
+	if err != nil {
+		return false, err
+	}
+	if next != before {
+		s.current.Store(next)
+	}
+	s.cost.add(time.Since(began))
+	return changed, nil
+}
+
+func (s *Set) scan(before *snapshot) (*snapshot, bool, error) {
+	now := time.Now()
+	top, err := stampOf(s.opt.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &snapshot{}, len(before.entries) > 0, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	records, _ := stampOf(s.store.records())
+	asBefore := records == before.records // who approved what
+	if before.sure && top == before.top && asBefore {
+		if dirty := s.unchanged(before); len(dirty) > 0 {
+			return s.again(before, dirty)
+		}
+		return before, false, nil
+	}
+	names, err := s.names()
+	if err != nil {
+		return nil, false, err
+	}
+	next := &snapshot{top: top, records: records, entries: make([]*entry, 0, len(names))}
+	next.sure = old(top, now) && (records.Missing || old(records, now))
+	changed := len(names) != len(before.entries)
+	for _, name := range names {
+		was := before.find(name)
+		e := was
+		if was == nil || !was.sure || !before.sure || !asBefore || was.look() != was.seen {
+			e = s.read(name, was)
+			changed = changed || was == nil || !was.same(e)
+		}
+		next.entries = append(next.entries, e)
+	}
+	return next, changed, nil
+}
+
+// again reads the entries that may have changed, of a directory that holds the same names as before.
+func (s *Set) again(before *snapshot, dirty []int) (*snapshot, bool, error) {
+	next := &snapshot{top: before.top, records: before.records, sure: true, entries: slices.Clone(before.entries)}
+	changed := false
+	for _, i := range dirty {
+		was := before.entries[i]
+		e := s.read(was.name, was)
+		changed = changed || !was.same(e)
+		next.entries[i] = e
+	}
+	return next, changed, nil
+}
+
+// lanes is how many look at a large forge at the same time.
+const lanes = 2
+
+// unchanged returns the places of the entries that may have changed; nil where none has.
+func (s *Set) unchanged(before *snapshot) (dirty []int) {
+	n := len(before.entries)
+	if n < 64 {
+		return dirtyIn(before.entries, 0, n)
+	}
+	var parts [lanes][]int
+	var all sync.WaitGroup
+	for lane := range lanes {
+		all.Go(func() { parts[lane] = dirtyIn(before.entries, lane*n/lanes, (lane+1)*n/lanes) })
+	}
+	all.Wait()
+	return slices.Concat(parts[:]...)
+}
+
+func dirtyIn(entries []*entry, from, to int) (dirty []int) {
+	for i := from; i < to; i++ {
+		if e := entries[i]; !e.sure || e.look() != e.seen {
+			dirty = append(dirty, i)
+		}
+	}
+	return dirty
+}
+
+// names are the directories of the forge that can be tools, in order.
+func (s *Set) names() ([]string, error) {
+	entries, err := os.ReadDir(s.opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// look returns the stat identities that tell whether the entry must be read again.
+func (e *entry) look() (seen [3]stamp) {
+	seen[0], _ = stampOf(e.dir)
+	seen[1], _ = stampOf(e.dir + string(filepath.Separator) + ManifestName)
+	if e.manifest != nil {
+		seen[2], _ = stampOf(e.dir + string(filepath.Separator) + e.manifest.Entrypoint)
+	}
+	return seen
+}
+
+// old reports whether a later change could not have the same time.
+func old(s stamp, now time.Time) bool {
+	return now.UnixNano()-max(s.Mtime, s.Ctime) > int64(settled)
+}
+
+// same reports whether two readings of a tool came to the same.
+func (e *entry) same(o *entry) bool {
+	return e.digest == o.digest && e.problem == o.problem && e.status() == o.status()
+}
+
+// read reads a tool. What was known of it is kept where it did not change, so that a tool that is the same is the same one.
+func (s *Set) read(name string, was *entry) *entry {
+	e := &entry{name: name, dir: filepath.Join(s.opt.Dir, name), record: &record{}}
+	if was != nil {
+		e.manifest = was.manifest // its entrypoint is looked at before the manifest is read
+	}
+	now := time.Now()
+	seen := e.look()
+	e.manifest = nil
+	s.fill(e, was)
+	if again := e.look(); e.manifest != nil && again[2] != seen[2] {
+		seen = again
+	}
+	e.seen, e.sure = seen, true
+	for _, st := range seen {
+		e.sure = e.sure && (st.Missing || old(st, now))
+	}
+	if was != nil && was.same(e) {
+		e.tool, e.manifest = was.tool, was.manifest
+		return e
+	}
+	e.tool = s.newTool(e)
+	return e
+}
+
+// fill reads what a tool is made of, and finds out why it cannot be used.
+func (s *Set) fill(e, was *entry) {
+	fail := func(err error) { e.problem = readable(err.Error(), maxText) }
+	if !validName.MatchString(e.name) {
+		e.problem = "the name of its directory is no name of a tool: want 1 to 64 of letters, digits, _ and -"
+		return
+	}
+	var err error
+	if e.files, err = list(e.dir); err != nil {
+		fail(err)
+		return
+	}
+	e.record, err = s.store.load(e.name, e.dir)
+	if err != nil {
+		e.record = &record{}
+		fail(err)
+		return
+	}
+	if e.record.Digest != "" && sameStamps(e.files, e.record.Files) {
+		e.digest = e.record.Digest
+		e.files = e.record.Files
+		data, err := os.ReadFile(filepath.Join(e.dir, ManifestName))
+		if err == nil {
+			e.manifest, err = ParseManifest(data, e.name)
+		}
+		if err != nil {
+			fail(err)
+			return
+		}
+		e.problem = e.unusable()
+		return
+	}
+	if was != nil && was.sure && was.digest != "" && sameStamps(e.files, was.files) {
+		e.files, e.digest, e.manifest, e.problem = was.files, was.digest, was.manifest, was.problem
+		return
+	}
+	c, err := load(e.dir)
+	if err != nil {
+		fail(err)
+		return
+	}
+	e.files, e.digest = c.files, digest(c.files)
+	data, ok := c.data[ManifestName]
+	if !ok {
+		e.problem = ManifestName + " is missing"
+		return
+	}
+	if e.manifest, err = ParseManifest(data, e.name); err != nil {
+		fail(err)
+		return
+	}
+	if e.problem = e.unusable(); e.problem == "" && e.digest == e.record.Digest {
+		_ = s.store.update(e.name, e.dir, func(r *record) { // touched, and the same: it need not be read the next time
+			if r.Digest == e.digest {
+				r.Files = e.files
+			}
+		})
+	}
+}
+
+// unusable says why a tool cannot be run, empty where it can.
+func (e *entry) unusable() string {
+	i := slices.IndexFunc(e.files, func(f file) bool { return f.Path == e.manifest.Entrypoint })
+	switch {
+	case i < 0 && e.source() == "go":
+		return "not built: there is no " + e.manifest.Entrypoint + " yet; build_custom_tool makes it"
+	case i < 0:
+		return "its entrypoint " + e.manifest.Entrypoint + " is missing"
+	case !e.files[i].Exec && executable:
+		return "its entrypoint " + e.manifest.Entrypoint + " is not executable; chmod +x makes it so"
+	}
+	if _, err := e.manifest.schema(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// source is the language that the tool is written in, as far as its files tell.
+func (e *entry) source() string { return languageOf(e.name, e.files) }
+
+func languageOf(name string, files []file) string {
+	for _, l := range languages {
+		if slices.ContainsFunc(files, func(f file) bool { return f.Path == name+l.suffix }) {
+			return l.name
+		}
+	}
+	return ""
+}

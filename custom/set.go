@@ -1,0 +1,343 @@
+package custom
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// Toolset is what configuration knows custom tools by; Root is the root that the forge is, so that files in it are
+// spelled /forge/NAME/...
+const (
+	Toolset = "custom"
+	Root    = "forge"
+)
+
+// Options are those of a set. Zero values are meaningful.
+type Options struct {
+	// Dir is the forge, on this machine. It need not exist.
+	Dir string
+	// State is a private directory for approvals, and copies of what was approved. Empty keeps nothing: every call asks.
+	State string
+	// NoApprovals has nothing count as approved: not everybody who can name a state directory may say what was.
+	NoApprovals bool
+	// Timeout is how long a tool may take that names no time: 30 s. MaxTimeout is the most that a call can name: 600 s.
+	Timeout, MaxTimeout time.Duration
+	// LookPath finds a program that builds need: exec.LookPath of this process.
+	LookPath func(name string) (string, error)
+	// OnChange is called after a refresh that a call caused found tools changed.
+	OnChange func()
+}
+
+// Set is the tools of one forge. It is safe for concurrent use. Nothing runs until a tool is called.
+type Set struct {
+	opt        Options
+	store      store
+	refreshing sync.Mutex
+	current    atomic.Pointer[snapshot]
+	verified   sync.Map // digests of copies to the files they had when they were read
+	cost       cost
+}
+
+// New returns the set of the tools in the forge, as they are now.
+func New(opt Options) (*Set, error) {
+	dir, err := filepath.Abs(opt.Dir)
+	if err != nil || opt.Dir == "" {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "the directory of custom tools %q cannot be used", opt.Dir)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	opt.Dir = dir
+	if opt.Timeout <= 0 {
+		opt.Timeout = 30 * time.Second
+	}
+	if opt.MaxTimeout <= 0 {
+		opt.MaxTimeout = 600 * time.Second
+	}
+	if opt.LookPath == nil {
+		opt.LookPath = lookPath
+	}
+	if opt.OnChange == nil {
+		opt.OnChange = func() {}
+	}
+	s := &Set{opt: opt, store: store{opt.State}}
+	s.current.Store(&snapshot{})
+	if _, err := s.Refresh(); err != nil {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "the custom tools in %s cannot be read: %w", dir, err)
+	}
+	return s, nil
+}
+
+// Dir is the forge, on this machine.
+func (s *Set) Dir() string { return s.opt.Dir }
+
+// Programs is the private directory of what runs, which a sandbox must let its own programs see.
+func (s *Set) Programs() string { return s.store.programs() }
+
+// Status says how far a tool can be used.
+type Status string
+
+// The states of a tool.
+const (
+	// Ready: as it was when a person approved it.
+	Ready Status = "ready"
+	// Changed: not as it was when a person approved it.
+	Changed Status = "changed"
+	// Unreviewed: nobody approved it yet.
+	Unreviewed Status = "not approved"
+	// Disabled: a person switched it off.
+	Disabled Status = "disabled"
+	// Broken: it cannot be used, and State.Detail says why.
+	Broken Status = "broken"
+)
+
+func (e *entry) status() Status {
+	switch {
+	case e.record.Disabled:
+		return Disabled
+	case e.problem != "":
+		return Broken
+	case e.record.Digest == "":
+		return Unreviewed
+	case e.record.Digest != e.digest:
+		return Changed
+	}
+	return Ready
+}
+
+// State is what is known of a tool.
+type State struct {
+	Name        string    `json:"name"`
+	Status      Status    `json:"status"`
+	Detail      string    `json:"detail,omitempty"`
+	Version     string    `json:"version,omitempty"`
+	Description string    `json:"description,omitempty"`
+	Language    string    `json:"language,omitempty"`
+	Dir         string    `json:"dir"`
+	Digest      string    `json:"digest,omitempty"`
+	ApprovedBy  string    `json:"approvedBy,omitempty"`
+	ApprovedAt  time.Time `json:"approvedAt,omitzero"`
+}
+
+// States returns what is known of each tool, by name, the broken ones too.
+func (s *Set) States() []State {
+	list := []State{}
+	for _, e := range s.current.Load().entries {
+		list = append(list, e.state())
+	}
+	return list
+}
+
+func (e *entry) state() State {
+	st := State{
+		Name: e.name, Status: e.status(), Dir: e.dir, Digest: e.digest, Language: e.source(),
+		ApprovedBy: e.record.ApprovedBy, ApprovedAt: e.record.ApprovedAt,
+	}
+	if e.manifest != nil {
+		st.Version, st.Description = e.manifest.Version, e.manifest.Description
+	}
+	switch st.Status {
+	case Broken:
+		st.Detail = e.problem
+	case Unreviewed, Changed:
+		st.Detail = "a person has to look at it: tongs forge approve " + e.name
+	case Disabled:
+		st.Detail = "tongs forge approve " + e.name + " offers it again"
+	}
+	return st
+}
+
+// Tools returns the tools that are not disabled, in stable order. One that is broken says why when it is called; its
+// source has no digest.
+func (s *Set) Tools() []tongs.Tool {
+	var tools []tongs.Tool
+	for _, e := range s.current.Load().entries {
+		if e.tool != nil && e.status() != Disabled {
+			tools = append(tools, e.tool)
+		}
+	}
+	return tools
+}
+
+// Reviewed reports whether a person approved a tool of this source.
+func (s *Set) Reviewed(src tongs.Source) bool {
+	e := s.current.Load().find(src.Name)
+	return e != nil && !s.opt.NoApprovals && src.Kind == tongs.SourceCustom && src.Digest != "" && e.record.Digest == src.Digest && !e.record.Disabled
+}
+
+// find returns the entry of a tool, looked at again.
+func (s *Set) find(name string) (*entry, error) {
+	if _, err := s.Refresh(); err != nil {
+		return nil, err
+	}
+	snap := s.current.Load()
+	if e := snap.find(name); e != nil {
+		return e, nil
+	}
+	var names []string
+	for _, e := range snap.entries {
+		names = append(names, e.name)
+	}
+	if len(names) == 0 {
+		return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no custom tool %q; there are none yet: create_custom_tool makes one", name)
+	}
+	return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no custom tool %q; there are %s", name, cut(strings.Join(names, ", "), maxText))
+}
+
+// Review is a tool as it is, beside what was approved.
+type Review struct {
+	State State
+	// Text shows a person what would be approved: all of it, or what changed.
+	Text string
+	// Before says that something was approved already; Changed is false where that is what there is.
+	Before, Changed bool
+	content         *content
+}
+
+// Look reads a tool for a person to approve.
+func (s *Set) Look(name string) (*Review, error) {
+	e, err := s.find(name)
+	if err != nil {
+		return nil, err
+	}
+	c, err := load(e.dir)
+	if err != nil {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "%s: %w", name, err)
+	}
+	if digest(c.files) != e.digest && e.problem == "" {
+		return nil, stale(name)
+	}
+	v := &Review{State: e.state(), content: c, Before: e.record.Digest != "", Changed: e.record.Digest != e.digest || e.record.Disabled}
+	v.Text = s.show(e, c)
+	return v, nil
+}
+
+// show writes a tool out: how it differs from what was approved, where that is known.
+func (s *Set) show(e *entry, c *content) string {
+	var before *content
+	if e.record.Digest != "" {
+		before, _ = s.copied(e.record.Digest)
+	}
+	return c.show(before, func(path string) string { return s.provenance(e, c, path) })
+}
+
+// copied reads the copy of what was approved, and checks that it is that.
+func (s *Set) copied(want string) (*content, error) {
+	c, err := load(s.store.copyOf(want))
+	if err != nil {
+		return nil, err
+	}
+	if digest(c.files) != want {
+		return nil, fmt.Errorf("the copy of what was approved is not what it was; remove %s, and approve the tool again", s.store.copyOf(want))
+	}
+	return c, nil
+}
+
+// sound reports whether the copy of what was approved is that. One that has the stat identities it had is not read again.
+func (s *Set) sound(want string) bool {
+	known, ok := s.verified.Load(want)
+	now, err := list(s.store.copyOf(want))
+	if ok && err == nil && sameStamps(now, known.([]file)) {
+		return true
+	}
+	c, err := s.copied(want)
+	if err != nil {
+		return false
+	}
+	s.verified.Store(want, c.files)
+	return true
+}
+
+// Approve has the tool run as it was looked at. By says who approved it.
+func (s *Set) Approve(v *Review, by string) error {
+	e, err := s.find(v.State.Name)
+	if err != nil {
+		return err
+	}
+	d := digest(v.content.files)
+	switch {
+	case e.problem != "":
+		return tongs.Errorf(tongs.CodeConfigError, "%s cannot be used: %s", e.name, e.problem)
+	case e.digest != d:
+		return stale(e.name)
+	}
+	if !s.sound(d) {
+		if err := errors.Join(os.RemoveAll(s.store.copyOf(d)), v.content.save(s.store.copyOf(d))); err != nil {
+			return err
+		}
+	}
+	err = s.store.update(e.name, e.dir, func(r *record) {
+		*r = record{Tool: e.name, Dir: e.dir, Digest: d, Files: v.content.files, ApprovedBy: by, ApprovedAt: time.Now()}
+	})
+	return errors.Join(err, s.changed())
+}
+
+// Disable stops offering a tool, until it is approved again.
+func (s *Set) Disable(name string) error {
+	e, err := s.find(name)
+	if err != nil {
+		return err
+	}
+	err = s.store.update(e.name, e.dir, func(r *record) { r.Disabled = true })
+	return errors.Join(err, s.changed())
+}
+
+// Remove deletes a tool, what was approved of it, and its copies.
+func (s *Set) Remove(name string) error {
+	e, err := s.find(name)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(e.dir); err != nil {
+		return err
+	}
+	if e.record.Digest != "" && !slices.ContainsFunc(s.current.Load().entries, func(o *entry) bool {
+		return o != e && o.record.Digest == e.record.Digest
+	}) {
+		err = os.RemoveAll(s.store.copyOf(e.record.Digest))
+	}
+	return errors.Join(err, s.store.remove(name), s.changed())
+}
+
+// changed refreshes the set and tells whoever offers its tools.
+func (s *Set) changed() error {
+	changed, err := s.Refresh()
+	if changed {
+		s.opt.OnChange()
+	}
+	return err
+}
+
+func stale(name string) error {
+	return tongs.Errorf(tongs.CodeStaleFile, "the custom tool %s changed a moment ago; call it again", name)
+}
+
+// cost is how long refreshing took.
+type cost struct {
+	mu    sync.Mutex
+	count int64
+	total time.Duration
+}
+
+func (c *cost) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count++
+	c.total += d
+}
+
+// Cost returns how often the set was refreshed, and how long that took altogether.
+func (s *Set) Cost() (count int64, total time.Duration) {
+	s.cost.mu.Lock()
+	defer s.cost.mu.Unlock()
+	return s.cost.count, s.cost.total
+}
