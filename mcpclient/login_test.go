@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,10 +45,13 @@ func TestLoginAndCalls(t *testing.T) {
 	if !errors.Is(err, oauth.ErrLogin) || tongs.CodeOf(err) != tongs.CodeConfigError || !strings.Contains(err.Error(), "tongs mcp login srv") {
 		t.Fatalf("%v", err)
 	}
+	if _, err := d.set.Look(t.Context(), "srv", nil, d.dir); err == nil || strings.Contains(err.Error(), "not started again") {
+		t.Errorf("a server that wants a login is left alone: %v", err)
+	}
 	if len(a.Requests("/authorize")) != 0 || len(a.Requests("/register")) != 0 {
 		t.Error("something logged in by itself")
 	}
-	d.login(t) // and the server is not left alone for having wanted that
+	d.login(t)
 	d.review(t)
 	d.ok(t, "echo", "hello")
 	d.ok(t, "echo", "again")
@@ -96,8 +100,12 @@ func TestLoginThatAllowsMore(t *testing.T) {
 	d.login(t)
 	d.review(t)
 	a.Want("write")
+	asked := len(a.Requests("/mcp"))
 	d.fails(t, "echo", "x", tongs.CodeConfigError, `"write"`, "tongs mcp login srv")
 	d.login(t)
+	if !slices.ContainsFunc(a.Requests("/mcp")[asked:], func(r oauthtest.Request) bool { return r.Bearer == "" }) {
+		t.Error("nobody asked what the server wants of who has no token")
+	}
 	d.ok(t, "echo", "x")
 	if q := a.Requests("/authorize"); len(q) != 2 || q[1].Query.Get("scope") != "write" {
 		t.Errorf("%d", len(q))

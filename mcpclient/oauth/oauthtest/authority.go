@@ -103,7 +103,7 @@ func (a *Authority) Client(id, secret string) {
 	a.clients[id] = secret
 }
 
-// Want makes the resource want a scope from now on.
+// Want makes the resource want a scope from now on, which it says to who has a token without it.
 func (a *Authority) Want(scope string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -272,15 +272,12 @@ func (a *Authority) resource(w http.ResponseWriter, r *http.Request, seen Reques
 	want := a.scope
 	a.mu.Unlock()
 	challenge := fmt.Sprintf("Bearer resource_metadata=%q", a.URL+"/.well-known/oauth-protected-resource/mcp")
-	if want != "" {
-		challenge += fmt.Sprintf(", scope=%q", want)
-	}
 	switch {
 	case !ok:
 		w.Header().Set("WWW-Authenticate", challenge)
 		w.WriteHeader(http.StatusUnauthorized)
 	case want != "" && !slices.Contains(strings.Fields(scope), want):
-		w.Header().Set("WWW-Authenticate", challenge+`, error="insufficient_scope"`)
+		w.Header().Set("WWW-Authenticate", challenge+fmt.Sprintf(`, scope=%q, error="insufficient_scope"`, want))
 		w.WriteHeader(http.StatusForbidden)
 	case h != nil:
 		h.ServeHTTP(w, r)
