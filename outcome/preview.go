@@ -27,6 +27,15 @@ func (s *Set) diff(c *Change) string {
 	switch {
 	case c.Refused != "":
 		fmt.Fprintf(&b, "%s: %s\n", named(c.Path), c.Refused)
+	case c.Kind == Modified && c.Before.Type != c.After.Type:
+		b.WriteString(c.line() + "\n")
+		if c.Before.Type == journal.File {
+			b.WriteString(journal.Diff(c.Path, nil, before, journal.Side{}))
+		}
+		if c.After.Type == journal.File {
+			b.WriteString(journal.Diff(c.Path, nil, journal.Side{}, after))
+			b.WriteString(c.executable())
+		}
 	case c.Entries > 0 || c.Kind == Deleted && c.Before.Type == journal.Dir, c.Kind == Mode:
 		b.WriteString(c.line() + "\n")
 	default:
@@ -60,6 +69,8 @@ func (c *Change) line() string {
 		what = " (from " + named(*c.From) + ")"
 	case c.Kind == Mode:
 		what = fmt.Sprintf(" (%s becomes %s)", c.Before.Mode, c.After.Mode)
+	case c.Kind == Modified && c.Before.Type != c.After.Type:
+		what = fmt.Sprintf(" (%s becomes %s)", c.thing(c.Before), c.thing(c.After))
 	case c.Entries > 0:
 		what = fmt.Sprintf(" (a directory with %d entries, %s)", c.Entries, text.Size(c.Bytes))
 	case c.After.Type == journal.Dir || c.Kind == Deleted && c.Before.Type == journal.Dir:
@@ -74,6 +85,21 @@ func (c *Change) line() string {
 		what = " (" + text.Size(c.Before.Size) + ")"
 	}
 	return fmt.Sprintf("%-9s %s%s", c.Kind, named(c.Path), what)
+}
+
+// thing says in words what a side of the change is.
+func (c *Change) thing(s journal.State) string {
+	switch {
+	case s.Type == journal.File:
+		return "a file of " + text.Size(s.Size)
+	case s.Type == journal.Link:
+		return "a link to " + text.Name(s.Target)
+	case s.Type == journal.Dir && s == c.Before && c.Entries > 0:
+		return fmt.Sprintf("a directory with %d entries, %s,", c.Entries, text.Size(c.Bytes))
+	case s.Type == journal.Dir:
+		return "a directory"
+	}
+	return "a special file"
 }
 
 // String says how many changes there are: "3 added, 1 deleted".

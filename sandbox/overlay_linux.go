@@ -29,8 +29,8 @@ func cannotHold(root, why, fix string) error {
 }
 
 // makeLayers makes a layer for each tree that is held back. With copies, or where it is known that the kernel makes no
-// overlay of these file systems, they are copies.
-func (r *Runner) makeLayers(ctx context.Context, o *Overlay, res *resolved, copies bool) (*Layers, error) {
+// overlay of these file systems, they are copies. Begun is a time before the trees were looked at.
+func (r *Runner) makeLayers(ctx context.Context, o *Overlay, res *resolved, begun clock, copies bool) (*Layers, error) {
 	if o == nil || !slices.ContainsFunc(res.trees, func(t tree) bool { return t.over }) {
 		return nil, nil
 	}
@@ -41,13 +41,12 @@ func (r *Runner) makeLayers(ctx context.Context, o *Overlay, res *resolved, copi
 	if err != nil {
 		return nil, unavailable("making a directory for layers in "+o.Dir, err)
 	}
-	began, ahead := stampClock()
 	for _, t := range res.trees {
 		if !t.over {
 			continue
 		}
 		dir := filepath.Join(ls.Dir, strconv.Itoa(len(ls.List)))
-		l := Layer{Root: t.path, Upper: filepath.Join(dir, "upper"), Began: began, Clock: ahead, Through: res.through(t.path), Dirs: res.scan.dirs}
+		l := Layer{Root: t.path, Upper: filepath.Join(dir, "upper"), Began: begun.now, Clock: begun.ahead, Through: res.through(t.path), Dirs: res.scan.dirs}
 		l.Copied = copies || r.opt.NoOverlay || r.over.refusal(deviceKey(ls.Dir, t.path)) != ""
 		if err := l.make(ctx, dir, o); err != nil {
 			_ = ls.Close()
@@ -98,12 +97,15 @@ func unescapeMount(s string) string {
 // stampClock returns the time, and by how much it is ahead of the time since the start of the machine. No file has a
 // later stamp; one that changes from now on may have an earlier one, until the coarse clock, which is the least that
 // files are stamped by, has passed it: that is waited for before the program starts.
-func stampClock() (now, ahead int64) {
+func stampClock() clock {
 	var real, boot unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_REALTIME, &real)
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
-	return real.Nano(), real.Nano() - boot.Nano()
+	return clock{real.Nano(), real.Nano() - boot.Nano()}
 }
+
+// clock is a time, in nanoseconds, and by how much it is ahead of that since the start of the machine.
+type clock struct{ now, ahead int64 }
 
 // layersDir makes a locked directory, and removes once those that nobody has locked.
 func (r *Runner) layersDir(parent string) (*Layers, error) {
@@ -200,7 +202,7 @@ func (l *Layer) make(ctx context.Context, dir string, o *Overlay) error {
 	times := []unix.Timespec{st.Atim, st.Mtim}
 	_ = unix.UtimesNanoAt(unix.AT_FDCWD, l.Upper, times, unix.AT_SYMLINK_NOFOLLOW)
 	if l.Copied {
-		l.Ready, _ = stampClock()
+		l.Ready = stampClock().now
 	}
 	return nil
 }

@@ -69,6 +69,7 @@ var (
 type startOptions struct{ fresh, copies, probe bool }
 
 func (r *Runner) startRun(ctx context.Context, tier string, cmd *Cmd, opt startOptions) (*Process, error) {
+	begun := stampClock()
 	res, err := resolvePolicy(&cmd.Policy, &r.index)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func (r *Runner) startRun(ctx context.Context, tier string, cmd *Cmd, opt startO
 	if err != nil {
 		return nil, err
 	}
-	over, err := r.makeLayers(ctx, cmd.Policy.Overlay, res, opt.copies)
+	over, err := r.makeLayers(ctx, cmd.Policy.Overlay, res, begun, opt.copies)
 	if err != nil {
 		return nil, err
 	}

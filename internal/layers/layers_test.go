@@ -63,7 +63,7 @@ var floors = []struct {
 	},
 	{
 		"1c tools", "a tool reaches the world through its Env only, never policy, approval or audit",
-		[]string{"builtin/files", "builtin/find", "builtin/shell", "builtin/code", "builtin/undo", "mcpclient"},
+		[]string{"builtin/files", "builtin/find", "builtin/shell", "builtin/code", "builtin/undo", "custom", "mcpclient"},
 	},
 	{
 		"2 engine", "the walk; the only package that knows all the stages",
@@ -78,7 +78,7 @@ var floors = []struct {
 // anywhere are packages for tests, which may import what they like and which no product code imports.
 var anywhere = []string{
 	"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "mcpclient/oauth/oauthtest",
-	"bench/sandbox", "bench/search", "bench/mcp", "bench/outcomes",
+	"bench/outcomes", "bench/sandbox", "bench/search", "bench/mcp", "bench/outcomes",
 	"e2e/clients", "e2e/clients/model", "e2e/conformance/server", "e2e/conformance/client",
 }
 
@@ -90,6 +90,12 @@ var denied = []struct{ from, to, reason string }{
 	{"builtin/", "audit", "tools do not know the stages"},
 	{"builtin/", "durable", "tools do not know the stages"},
 	{"builtin/", "workspace", "tools reach files through their Env, which checks what was decided"},
+	{"custom", "registry", "tools do not know the stages"},
+	{"custom", "policy", "tools do not know the stages"},
+	{"custom", "approval", "tools do not know the stages"},
+	{"custom", "audit", "tools do not know the stages"},
+	{"custom", "durable", "tools do not know the stages"},
+	{"custom", "confine", "the walk decides what a tool may do, and gives it by Env"},
 	{"mcpclient", "registry", "tools do not know the stages"},
 	{"mcpclient", "policy", "tools do not know the stages"},
 	{"mcpclient", "approval", "tools do not know the stages"},
