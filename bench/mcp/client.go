@@ -59,7 +59,7 @@ func (c *client) prepare(s subject) error {
 // hello makes the session, lists the tools and returns the length of their definitions.
 func (c *client) hello(version string) (int, error) {
 	hello := `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"` + version +
-		`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`
+		`","capabilities":{"elicitation":{}},"clientInfo":{"name":"bench","version":"1"}}}`
 	if _, err := c.ask(hello, "hello"); err != nil {
 		return 0, err
 	}
