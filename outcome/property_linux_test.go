@@ -384,7 +384,9 @@ func programOf(path string) string {
 }
 
 // isClosed reports whether a user who is not root cannot read a file: then the journal cannot keep it.
-func isClosed(o object) bool { return os.Geteuid() != 0 && o.mode.IsRegular() && o.content != "" && o.mode&0o400 == 0 }
+func isClosed(o object) bool {
+	return os.Geteuid() != 0 && o.mode.IsRegular() && o.content != "" && o.mode&0o400 == 0
+}
 
 // undo takes an entry back, except for the paths that may be left.
 func undo(t testing.TB, b *bed, entry *journal.Entry, left func(path string) bool) {
