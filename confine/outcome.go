@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -44,6 +45,9 @@ func (c *commands) aside(ctx context.Context, cmd *tongs.Command, background boo
 // overlay holds back what the program writes to the roots.
 func (c *commands) overlay(p *sandbox.Policy) {
 	p.Overlay = &sandbox.Overlay{Roots: c.writable(), Dir: c.opt.Layers, Through: c.opt.Through}
+	if c.grant.Call().DryRun {
+		p.Overlay.Through = nil // it leaves nothing
+	}
 }
 
 // beforehand turns the refusal of a copy, for a call that nobody decided yet, into what must be decided then: somebody is
@@ -57,6 +61,33 @@ func (p *process) beforehand(err error) error {
 		Reason:  "it cannot be run on a copy of the files first: " + err.Error(),
 		Direct:  true,
 	}
+}
+
+// beside are the names that a program planted where it wrote directly, although it ran on a copy.
+func beside(res *sandbox.Result) (names []string) {
+	if res.Overlay == nil {
+		return res.Report.Planted
+	}
+	direct := map[string]bool{} // by the directory, of which the innermost counts
+	for _, l := range res.Overlay.List {
+		for _, rel := range l.Through {
+			direct[filepath.Join(l.Root, rel)] = true
+		}
+	}
+	for _, l := range res.Overlay.List {
+		direct[l.Root] = false
+	}
+	for _, name := range res.Report.Planted {
+		for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
+			if through, known := direct[dir]; known || dir == filepath.Dir(dir) {
+				if through {
+					names = append(names, name)
+				}
+				break
+			}
+		}
+	}
+	return names
 }
 
 // Changed is what became of the changes of a program that ran on a copy.
@@ -81,6 +112,9 @@ func (p *process) settle(ctx context.Context, res *sandbox.Result) (*Changed, er
 	defer set.Drop()
 	told := &Changed{}
 	if len(set.Changes()) == 0 {
+		if p.grant.Call().DryRun {
+			told.Preview = "it changed no file\n"
+		}
 		return told, nil
 	}
 	told.Dropped = set.Counts().String()
@@ -89,7 +123,7 @@ func (p *process) settle(ctx context.Context, res *sandbox.Result) (*Changed, er
 		return told, nil
 	}
 	o := &tongs.Outcome{
-		Changes: describe(set.Changes()), Notes: p.remarks(set, res),
+		Changes: p.special(describe(set.Changes()), res.Report.Planted), Notes: p.remarks(set, res),
 		Preview: func(context.Context) (string, error) { return set.Preview(maxDiff), nil },
 	}
 	o.Identify = func(ctx context.Context) error { return identifyAll(ctx, set, o.Changes) }
@@ -137,7 +171,10 @@ func describe(changes []outcome.Change) []tongs.Change {
 			Path: c.Path, Kind: tongs.ChangeKind(c.Kind), From: c.From, Type: types[c.After.Type],
 			Before: c.Before.Size + c.Bytes, After: c.After.Size,
 		}
+		d.Protected = leads(&c)
 		switch c.Kind {
+		case outcome.Modified:
+			d.Was = types[c.Before.Type]
 		case outcome.Mode:
 			d.Kind = tongs.Modified
 		case outcome.Deleted:
@@ -146,6 +183,52 @@ func describe(changes []outcome.Change) []tongs.Change {
 		list = append(list, d)
 	}
 	return list
+}
+
+// special marks changes whose paths alone do not tell that they must be asked about: what git obeys in a directory that
+// became a repository, and links that lead out of their root.
+func (p *process) special(changes []tongs.Change, planted []string) []tongs.Change {
+	names := make(map[string]bool, len(planted)) // and whether a change made it
+	for _, name := range planted {
+		names[name] = false
+	}
+	p.obeyed(changes, names)
+	// What was there already is obeyed since something beside it changed.
+	for _, name := range planted {
+		if made := names[name]; !made {
+			names[filepath.Dir(name)] = false
+		}
+	}
+	p.obeyed(changes, names)
+	return changes
+}
+
+// obeyed marks the changes at and below names of this machine, and the names that have some.
+func (p *process) obeyed(changes []tongs.Change, names map[string]bool) {
+	for i := range changes {
+		c := &changes[i]
+		if c.Kind == tongs.Deleted || len(names) == 0 {
+			continue
+		}
+		for host := p.opt.Workspace.Host(c.Path); host != filepath.Dir(host); host = filepath.Dir(host) {
+			if _, ok := names[host]; !ok {
+				continue
+			}
+			names[host] = true
+			if c.Protected == "" {
+				c.Protected = "protected: programs obey what is there, and did not before"
+			}
+		}
+	}
+}
+
+// leads says where a link leads that leaves its root, "" for any other.
+func leads(c *outcome.Change) string {
+	to := c.After.Target
+	if c.After.Type != journal.Link || !path.IsAbs(to) && filepath.IsLocal(path.Join(path.Dir(c.Path.Rel), to)) {
+		return ""
+	}
+	return fmt.Sprintf("protected: it is a link that leads out of its root, to %q", to)
 }
 
 // remarks are what a person should know besides the changes.
@@ -177,6 +260,8 @@ func identifyAll(ctx context.Context, set *outcome.Set, changes []tongs.Change) 
 		}
 		h := sha256.New()
 		fmt.Fprintf(h, "%s %v %q\n", c.After.Type, c.After.Mode, c.After.Target)
+		b := c.Before // what goes was shown, too
+		fmt.Fprintf(h, "%s %v %q %d %d %d %d\n", b.Type, b.Mode, b.Target, b.Size, b.Modified, c.Entries, c.Bytes)
 		if c.After.Type == journal.File {
 			if err := hashFile(h, set, c); err != nil {
 				return fmt.Errorf("reading what the command wrote to %s: %w", c.Path, err)
@@ -198,6 +283,17 @@ func hashFile(h io.Writer, set *outcome.Set, c *outcome.Change) error {
 	defer f.Close()
 	_, err = io.Copy(h, f)
 	return err
+}
+
+// touched are the paths of changes.
+func touched(changes []tongs.Change) (paths []tongs.Path) {
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+		if c.From != nil {
+			paths = append(paths, *c.From)
+		}
+	}
+	return paths
 }
 
 // maxPaths is how many of the changes that were made a result tells of.
@@ -224,6 +320,11 @@ func (p *process) commit(ctx context.Context, set *outcome.Set, keep []tongs.Cha
 	if all {
 		paths = nil
 	}
+	unlock, err := p.opt.Workspace.LockAll(ctx, touched(keep)...)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	entry, err := set.Commit(context.WithoutCancel(ctx), p.opt.Changes, journal.Entry{
 		Call: call.ID, Session: call.Session, Agents: call.Agents, Tool: call.Tool, Roots: roots,
 	}, paths)

@@ -113,38 +113,66 @@ func (w *walk) settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Chang
 	return kept(o.Changes, answer.Keep), w.intent(shown)
 }
 
-// class is how a change is decided: by the rules of the named tool, and where they say nothing, freely or not.
+// class is how a change is decided: by the rules of the named tool, and where they say nothing, freely or not. Over says
+// that it comes to where something else has to go first.
 type class struct {
-	tool string
-	free bool
+	tool       string
+	free, over bool
 }
 
-var classes = []class{{"delete_file", false}, {"edit", false}, {"write_file", false}, {"write_file", true}}
+var classes = []class{
+	{"delete_file", false, false},
+	{"edit", false, false},
+	{"write_file", false, false},
+	{"write_file", true, false},
+	{"write_file", false, true},
+	{"write_file", true, true},
+}
 
 // changed are the effects of changes, each in the state that the copy is in, by how they are decided. As with write_file,
-// what is new is free; a link is not what that would make.
+// what is new is free; a link is not what that would make. What became something else was deleted and made.
 func changed(changes []tongs.Change) map[class][]tongs.Effect {
 	groups := map[class][]tongs.Effect{}
-	add := func(c class, kind tongs.EffectKind, p tongs.Path, v tongs.Version, why tongs.ChangeKind) {
-		groups[c] = append(groups[c], tongs.Effect{
-			Kind: kind, Path: p, Version: v, NoGrant: kind == tongs.EffectDelete, Why: string(why) + byProgram,
-		})
+	replaced := map[tongs.Path]bool{}
+	for _, c := range changes {
+		if c.Kind == tongs.Modified && c.Was != "" && (c.Was != c.Type || c.Was == tongs.FileSymlink) {
+			replaced[c.Path] = true
+		}
 	}
 	for _, c := range changes {
-		switch c.Kind {
-		case tongs.Deleted:
-			add(classes[0], tongs.EffectDelete, c.Path, c.Version, c.Kind)
-		case tongs.Added, tongs.Renamed:
+		add := func(class class, kind tongs.EffectKind, p tongs.Path, v tongs.Version) {
+			groups[class] = append(groups[class], tongs.Effect{
+				Kind: kind, Path: p, Version: v, NoGrant: kind == tongs.EffectDelete, MustAsk: p == c.Path && c.Protected != "",
+				Why: string(c.Kind) + byProgram,
+			})
+		}
+		switch {
+		case c.Kind == tongs.Deleted:
+			add(classes[0], tongs.EffectDelete, c.Path, c.Version)
+		case c.Kind == tongs.Added || c.Kind == tongs.Renamed:
 			plain := c.Type == tongs.FileRegular || c.Type == tongs.FileDirectory
-			add(class{"write_file", plain}, tongs.EffectWrite, c.Path, c.Version, c.Kind)
+			add(class{"write_file", plain, below(replaced, c.Path)}, tongs.EffectWrite, c.Path, c.Version)
 			if c.From != nil {
-				add(classes[0], tongs.EffectDelete, *c.From, "", c.Kind)
+				add(classes[0], tongs.EffectDelete, *c.From, "")
 			}
+		case replaced[c.Path]:
+			add(classes[0], tongs.EffectDelete, c.Path, c.Version)
+			add(class{"write_file", false, true}, tongs.EffectWrite, c.Path, c.Version)
 		default:
-			add(classes[1], tongs.EffectWrite, c.Path, c.Version, c.Kind)
+			add(classes[1], tongs.EffectWrite, c.Path, c.Version)
 		}
 	}
 	return groups
+}
+
+// below reports whether one of the paths is above p.
+func below(paths map[tongs.Path]bool, p tongs.Path) bool {
+	for len(paths) > 0 && p.Rel != "." {
+		if p = p.Dir(); paths[p] {
+			return true
+		}
+	}
+	return false
 }
 
 // judgeChanges decides each change as if the tool for files had made it. The verdict of the walk becomes that of the
@@ -156,9 +184,13 @@ func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change) (asked 
 		if len(groups[c]) == 0 {
 			continue
 		}
-		group, err := w.check(groups[c])
+		check := w.check
+		if c.over {
+			check = w.checkNew
+		}
+		group, err := check(groups[c])
 		if err != nil {
-			return asked, shown, err
+			return asked, shown, dropped(err)
 		}
 		protect(changes, group)
 		shown = append(shown, group[:min(len(group), max(maxShown-len(shown), 0))]...)
@@ -169,7 +201,8 @@ func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change) (asked 
 		if err != nil {
 			return asked, shown, err
 		}
-		if v.Decision > w.verdict.Decision {
+		if harder := v.Step == policy.StepMustAsk && w.verdict.Step != policy.StepMustAsk; v.Decision > w.verdict.Decision ||
+			v.Decision == w.verdict.Decision && harder {
 			w.verdict = v
 		}
 		asked = asked || v.Decision == tongs.Ask

@@ -111,8 +111,18 @@ func (a *app) printQuestion(q approval.Question) error {
 	for _, note := range q.Notes {
 		line("note:", note)
 	}
-	for _, e := range effectLines(q.Effects) {
-		line("would:", e)
+	if q.ChangeCount > 0 {
+		line("approving:", "it ran on a copy, and an approval is for exactly these changes")
+		for _, c := range changeLines(q.Changes) {
+			line("changed:", c)
+		}
+		if left := q.ChangeCount - len(q.Changes); left > 0 {
+			line("changed:", fmt.Sprintf("and %d more", left))
+		}
+	} else {
+		for _, e := range effectLines(q.Effects) {
+			line("would:", e)
+		}
 	}
 	for _, r := range q.Remember {
 		line("rule:", r)
@@ -137,16 +147,21 @@ func (a *app) printQuestion(q approval.Question) error {
 
 func (a *app) approveCommand() *cobra.Command {
 	var scope, args, reason string
+	var keep []string
 	cmd := &cobra.Command{
 		Use: "approve ID", Short: "Approve a question",
 		Long: "Approve a question. The call that asked runs when it is made again. The question is shown, and must be confirmed\n" +
-			"by typing at a real terminal.",
-		Example:           "  tongs approvals approve q7h2\n  tongs approvals approve q7h2 --scope always\n  tongs approvals approve q7h2 --args '{\"path\":\"other.txt\"}'",
+			"by typing at a real terminal.\n\n" +
+			"A command that ran on a copy asks which of its changes may hold: all of them, or with --keep some. The approval is for\n" +
+			"exactly these changes: where the same call does something else when it is made again, it asks again.",
+		Example: "  tongs approvals approve q7h2\n  tongs approvals approve q7h2 --scope always\n  tongs approvals approve q7h2 --args '{\"path\":\"other.txt\"}'\n" +
+			"  tongs approvals approve q7h2 --keep src/a.go --keep docs",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeQuestions,
 	}
 	choiceFlag(cmd, &scope, "scope", "once", "how far the approval reaches: once, session, always", "once", "session", "always")
 	cmd.Flags().StringVar(&args, "args", "", "approve the call with these arguments instead (a JSON object)")
+	cmd.Flags().StringArrayVar(&keep, "keep", nil, "of the changes of a command that ran on a copy, keep this path, or all below it, and drop the rest (repeatable)")
 	cmd.Flags().StringVar(&reason, "reason", "", "a remark that is kept with the answer")
 	cmd.RunE = a.run(func(cmd *cobra.Command, ids []string) error {
 		answer := approval.Answer{Approved: true, Scope: approval.Scope(scope), Reason: reason}
@@ -159,6 +174,9 @@ func (a *app) approveCommand() *cobra.Command {
 				return usagef("edited arguments are approved once; leave out --scope %s", scope)
 			}
 			answer.Args = raw
+		}
+		for _, path := range keep {
+			answer.Keep = append(answer.Keep, keptPath(path))
 		}
 		return a.answer(cmd.Context(), ids[0], answer)
 	})
@@ -214,6 +232,10 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 		fmt.Fprintf(a.err, "Denied %s.\n", clean(q.ID))
 		return nil
 	}
+	if q.ChangeCount > 0 {
+		fmt.Fprintf(a.err, "Approved %s. It counts when the same call is made again, and changes exactly the same.\n", clean(q.ID))
+		return nil
+	}
 	fmt.Fprintf(a.err, "Approved %s. It counts when the same call is made again.\n", clean(q.ID))
 	return nil
 }
@@ -225,8 +247,14 @@ func (a *app) confirmApproval(ctx context.Context, q approval.Question, answer a
 	}
 	defer t.close()
 	p := &prompt{terminal: t, asker: &asker{}, q: q, palette: newPalette()}
-	p.show(0)
+	if q.ChangeCount > 0 {
+		p.showOutcome(true, 0)
+	} else {
+		p.show(0)
+	}
 	switch {
+	case answer.Keep != nil:
+		p.showKept(answer.Keep)
 	case len(answer.Args) > 0:
 		fmt.Fprintln(t.w, "You approve it with these arguments instead:")
 		quoted(t.w, indented(answer.Args), t.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })

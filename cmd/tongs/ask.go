@@ -66,6 +66,9 @@ type prompt struct {
 const previewLines = 60
 
 func (p *prompt) run(ctx context.Context) (*approval.Answer, error) {
+	if p.q.ChangeCount > 0 {
+		return p.runOutcome(ctx)
+	}
 	p.show(previewLines)
 	for {
 		p.choices()
@@ -150,12 +153,21 @@ func (p *prompt) show(limit int) {
 		fmt.Fprintln(p.w, p.faint.Render("What would change:"))
 		quoted(p.w, p.q.Preview, width, limit, diffStyle(p.palette))
 	}
+	p.about(limit)
+	fmt.Fprintln(p.w, p.title.Render("It would:"))
+	for _, line := range effectLines(p.q.Effects) {
+		fmt.Fprintln(p.w, "  "+line)
+	}
+}
+
+// about prints who asks, why, and what a person should know first.
+func (p *prompt) about(limit int) {
 	if len(p.q.Agents) > 0 {
 		fmt.Fprintf(p.w, "For:     %s\n", clean(strings.Join(p.q.Agents, " > ")))
 	}
 	if p.q.Reason != "" {
 		fmt.Fprintln(p.w, "The agent says:")
-		quoted(p.w, p.q.Reason, width, min(limit, 10), plain)
+		quoted(p.w, p.q.Reason, p.width(), min(limit, 10), func(string) lipgloss.Style { return lipgloss.NewStyle() })
 	}
 	if !p.q.Source.BuiltIn() {
 		fmt.Fprintf(p.w, "From:    %s %s\n", clean(string(p.q.Source.Kind)), clean(p.q.Source.Name))
@@ -165,10 +177,6 @@ func (p *prompt) show(limit int) {
 	}
 	fmt.Fprintf(p.w, "What:    %s\n", clean(p.q.Message))
 	fmt.Fprintf(p.w, "Asked:   %s\n", clean(p.q.Why))
-	fmt.Fprintln(p.w, p.title.Render("It would:"))
-	for _, line := range effectLines(p.q.Effects) {
-		fmt.Fprintln(p.w, "  "+line)
-	}
 }
 
 // effectLines describes effects in plain words, one on each line.

@@ -12,7 +12,8 @@ import (
 )
 
 func (a *app) callCommand() *cobra.Command {
-	var text, format, session string
+	var in callFlags
+	var format string
 	cmd := &cobra.Command{
 		Use:   "call TOOL [key=value ...] [--json JSON | -]",
 		Short: "Call a tool",
@@ -20,8 +21,11 @@ func (a *app) callCommand() *cobra.Command {
 			"Updates go to standard error, the content to standard output. The exit code is 0 where the call succeeded, 1\n" +
 			"where it failed, 2 for wrong usage, invalid arguments and unknown tools, and 3 where it was refused.\n\n" +
 			"A call that must be approved asks at the terminal. Without one it fails with APPROVAL_REQUIRED and the ID of a\n" +
-			"question that 'tongs approvals' answers; the same call, made again, then runs.",
+			"question that 'tongs approvals' answers; the same call, made again, then runs.\n\n" +
+			"With --dry-run a command runs on a copy of the files, and what it changed there is shown and dropped. Such a call is\n" +
+			"decided and logged like any other.",
 		Example: "  tongs call read_file path=go.mod limit=5\n" +
+			"  tongs call shell command=./migrate.sh --dry-run\n" +
 			"  tongs call write_file --json '{\"path\":\"notes.txt\",\"content\":\"hello\"}'\n" +
 			"  jq -n '{path: \"go.mod\"}' | tongs call read_file - --format json",
 		Args:              cobra.MinimumNArgs(1),
@@ -29,10 +33,12 @@ func (a *app) callCommand() *cobra.Command {
 	}
 	mode := modeFlag(cmd)
 	formatFlag(cmd, &format, "text", "text", "json")
-	cmd.Flags().StringVar(&text, "json", "", "the arguments as a JSON object, - for standard input")
-	cmd.Flags().StringVar(&session, "session", "", "the session that the call belongs to (default: $TONGS_SESSION, or a new one)")
+	cmd.Flags().BoolVar(&in.dry, "dry-run", false, "run a command on a copy, show what it changes there, and drop that")
+	cmd.Flags().StringVar(&in.json, "json", "", "the arguments as a JSON object, - for standard input")
+	cmd.Flags().StringVar(&in.session, "session", "", "the session that the call belongs to (default: $TONGS_SESSION, or a new one)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		res, err := a.call(cmd.Context(), mode(), session, args[0], text, args[1:], format)
+		in.mode, in.tool, in.words = mode(), args[0], args[1:]
+		res, err := a.call(cmd.Context(), in, format)
 		if err != nil {
 			if format != "json" {
 				return err
@@ -45,22 +51,30 @@ func (a *app) callCommand() *cobra.Command {
 	return cmd
 }
 
+// callFlags are what a call is made of.
+type callFlags struct {
+	mode                *tongs.Mode
+	tool, json, session string
+	words               []string
+	dry                 bool
+}
+
 // call makes the call. An error means that it could not be made.
-func (a *app) call(ctx context.Context, mode *tongs.Mode, session, tool, text string, words []string, format string) (
-	*tongs.Result, error,
-) {
+func (a *app) call(ctx context.Context, in callFlags, format string) (*tongs.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sys, err := a.open(ctx, wiring{mode: mode, cancel: cancel})
+	sys, err := a.open(ctx, wiring{mode: in.mode, cancel: cancel})
 	if err != nil {
 		return nil, err
 	}
 	defer sys.close()
-	args, err := arguments(ctx, sys.spec(tool), text, words, a.in)
+	args, err := arguments(ctx, sys.spec(in.tool), in.json, in.words, a.in)
 	if err != nil {
 		return nil, err
 	}
-	return sys.engine.Call(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(session), Sink: a.sink(format)}), nil
+	return sys.engine.Call(ctx, &tongs.Call{
+		Tool: in.tool, Args: args, Session: sessionOr(in.session), DryRun: in.dry, Sink: a.sink(format),
+	}), nil
 }
 
 // sessionOr returns the session that was named, or the environment's; empty means a new one.

@@ -144,6 +144,9 @@ func (a *app) printExplanation(ex *tongs.Explanation) error {
 	}
 	fmt.Fprintf(&b, "  %-11s %s\n", "rule:", clean(ex.Rule))
 	fmt.Fprintf(&b, "  %-11s %s\n", "because:", clean(ex.Reason))
+	if ex.Deferred {
+		fmt.Fprintf(&b, "  %-11s %s\n", "on a copy:", "it would run on a copy of the files first; what it changes there is decided then")
+	}
 	for _, r := range ex.Repaired {
 		fmt.Fprintf(&b, "  %-11s %s\n", "repaired:", clean(r))
 	}

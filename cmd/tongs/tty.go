@@ -53,6 +53,13 @@ func (t *terminal) close() {
 	}
 }
 
+func (t *terminal) height() int {
+	if _, h, err := term.GetSize(int(t.out.Fd())); err == nil && h > 5 {
+		return h
+	}
+	return 24
+}
+
 func (t *terminal) width() int {
 	if w, _, err := term.GetSize(int(t.out.Fd())); err == nil && w > 20 {
 		return w

@@ -47,7 +47,7 @@ func (c *changes) notes() (notes []string) {
 	case c == nil:
 		return nil
 	case c.Preview != "":
-		return []string{"dry run, nothing of this holds:\n" + strings.TrimRight(c.Preview, "\n")}
+		return []string{"dry run, nothing of this holds:\n" + strings.TrimRight(c.Preview, "\n") + "\n"}
 	}
 	if c.Made != "" {
 		notes = append(notes, "changed: "+Plain(strings.Join(c.Paths, ", ")))

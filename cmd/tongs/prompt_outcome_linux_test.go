@@ -1,0 +1,241 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+)
+
+// script makes a script of the workspace.
+func (d *desk) script(name, text string) {
+	d.t.Helper()
+	if err := os.Chmod(d.write(name, "#!/bin/sh\n"+text), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) has(name string) bool {
+	_, err := os.Lstat(filepath.Join(d.dir, "ws", name))
+	return err == nil
+}
+
+const migrate = "echo two > a.txt\necho new > b.txt\nmkdir -p db; echo 1 > db/1.sql; echo 2 > db/2.sql\nrm -f old.txt\necho x > .envrc\necho migrated\n"
+
+func migrating(t *testing.T) *desk {
+	d := newDesk(t)
+	d.write("old.txt", "old\n")
+	d.script("migrate.sh", migrate)
+	return d
+}
+
+func TestOutcomeKeepsAll(t *testing.T) {
+	d := migrating(t)
+	c := d.terminal("call", "shell", "command=./migrate.sh")
+	c.expect(`shell ran on a copy of the files\. What it changed does not hold yet`)
+	c.expect(`\./migrate\.sh`)
+	c.expect(`Asked: +"write \.envrc" must be asked for each time`)
+	c.expect(`It changed:\s+1  added +\.envrc +2 bytes +\(protected: .*direnv`)
+	c.expect(`2  modified  a\.txt +4 bytes → 4 bytes`)
+	c.expect(`added +db +directory`)
+	c.expect(`7  deleted +old\.txt +4 bytes`)
+	c.expect(`y  keep all 7 changes\s+k  keep some of them, by number or path`)
+	c.expect(`n  drop all`)
+	c.expect(chosen)
+	if d.read("a.txt") != "one\n" || d.has("b.txt") {
+		t.Error("it holds before anybody answered")
+	}
+	c.typing("y")
+	if code := c.exit(); code != 0 || d.read("a.txt") != "two\n" || !d.has("db/2.sql") || d.has("old.txt") || !d.has(".envrc") {
+		t.Errorf("exit %d\n%s", code, c.screen())
+	}
+	if s := c.screen(); strings.Contains(s, "for this session") || strings.Contains(s, "always") || strings.Contains(s, "edit the arguments") {
+		t.Errorf("a wider choice is offered:\n%s", s)
+	}
+}
+
+func TestOutcomeKeepsSome(t *testing.T) {
+	d := migrating(t)
+	c := d.terminal("call", "shell", "command=./migrate.sh")
+	c.expect(chosen)
+	for _, wrong := range []string{"9", "0", "3-2", "nowhere.txt", "a.tx", ""} {
+		c.typing("k")
+		c.expect(`Keep which\? .*: `)
+		c.typing(wrong + "\r")
+		c.expect(`is not in the list|is not among the changes|names no change`)
+		c.expect(chosen)
+	}
+	c.typing("k")
+	c.expect(`Keep which\? .*: `)
+	c.typing("2, ./db/2.sql 7\r")
+	c.expect(`Kept \(3 of 7\):\s+modified  a\.txt[^:]*added +db/2\.sql[^:]*deleted +old\.txt`)
+	c.expect(`Dropped \(4 of 7\):\s+added +\.envrc`)
+	c.expect(`y keeps these and drops the rest, Esc goes back: `)
+	c.typing("\x1b")
+	c.expect(chosen)
+	c.typing("k")
+	c.expect(`Keep which\? .*: `)
+	c.typing("2, ./db/2.sql 7\r")
+	c.expect(`y keeps these and drops the rest, Esc goes back: `)
+	c.typing("y")
+	if code := c.exit(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, c.screen())
+	}
+	if d.read("a.txt") != "two\n" || d.has("old.txt") || !d.has("db/2.sql") || d.has("db/1.sql") || d.has(".envrc") || d.has("b.txt") {
+		t.Errorf("what holds is not what was kept\n%s", c.screen())
+	}
+	// All of it can be taken back.
+	if _, stderr, code := d.run("undo", "--mode", "all"); code != 0 || d.read("a.txt") != "one\n" || !d.has("old.txt") || d.has("db") {
+		t.Errorf("undo: exit %d: %s", code, stderr)
+	}
+}
+
+func TestOutcomeIsDropped(t *testing.T) {
+	d := migrating(t)
+	c := d.terminal("call", "shell", "command=./migrate.sh")
+	c.expect(chosen)
+	c.typing("n")
+	c.expect(`Reason for the agent`)
+	c.typing("not on Sundays\r")
+	c.expect(`DENIED: .*not on Sundays; nothing that it changed holds`)
+	if code := c.exit(); code != 3 || d.read("a.txt") != "one\n" || d.has("b.txt") || !d.has("old.txt") {
+		t.Errorf("exit %d\n%s", code, c.screen())
+	}
+	c = d.terminal("call", "shell", "command=./migrate.sh")
+	c.expect(chosen)
+	for _, keys := range []string{"s", "a", "e", "\r", "\x1b[A", "yy"} { // wider scopes and other arguments are not on offer
+		c.typing(keys)
+	}
+	c.typing("\x03")
+	c.expect(`Cancelled; nothing was approved`)
+	if code := c.exit(); code != 1 || d.read("a.txt") != "one\n" {
+		t.Errorf("exit %d\n%s", code, c.screen())
+	}
+}
+
+// A long difference is shown on demand, and in pages; a long list too.
+func TestOutcomePagesWhatIsLong(t *testing.T) {
+	d := newDesk(t)
+	d.script("long.sh", "seq 100 > a.txt\nfor i in $(seq 60); do echo $i > file$i.txt; done\n")
+	c := d.terminal("call", "shell", "command=./long.sh")
+	c.expect(`1  modified  a\.txt`)
+	c.expect(`and 41 more; l lists them`)
+	c.expect(`d  show the difference, \d+ lines`)
+	c.expect(chosen)
+	if strings.Contains(c.screen(), "+100") {
+		t.Error("the difference is shown unasked")
+	}
+	c.typing("d")
+	c.expect(`\(39 of \d+ lines; Space goes on, q ends\) `)
+	c.typing(" ")
+	c.expect(`\(78 of \d+ lines; Space goes on, q ends\) `)
+	c.typing("q")
+	c.expect(`It changed:`)
+	c.expect(chosen)
+	c.typing("l")
+	c.expect(`Space goes on`)
+	c.typing(" ")
+	c.expect(`61  added`)
+	c.expect(chosen)
+	c.typing("k")
+	c.expect(`Keep which\? .*: `)
+	c.typing("2-60\r")
+	c.expect(`Kept \(59 of 61\):`)
+	c.expect(`and 39 more`)
+	c.expect(`Esc goes back: `)
+	c.typing("\x03")
+	if code := c.exit(); code != 1 || d.read("a.txt") != "one\n" {
+		t.Errorf("exit %d\n%s", code, c.screen())
+	}
+}
+
+// Names and contents that a program chose cannot pass for ours.
+func TestOutcomeShowsUntrustedTextHarmless(t *testing.T) {
+	d := newDesk(t)
+	d.script("evil.sh", "printf 'x\\n  y  keep nothing\\n\\033[2J' > a.txt\ntouch \"$(printf 'a\\033[2J\\n  y  keep nothing\\342\\200\\256')\"\n")
+	c := d.terminal("call", "shell", "command=./evil.sh")
+	c.expect(chosen)
+	shown := c.screen()
+	c.typing("\x03")
+	c.exit()
+	if strings.Contains(shown, "\x1b[2J") || strings.Contains(shown, "\u202e") || strings.Contains(shown, "\n  y  keep nothing") {
+		t.Errorf("the screen has what the program wrote:\n%q", shown)
+	}
+	if !strings.Contains(shown, `a\x1b[2J\n  y  keep nothing\u202e`) {
+		t.Errorf("the name is not shown:\n%q", shown)
+	}
+}
+
+// An approval from elsewhere serves the same call while it changes exactly the same, and no other.
+func TestOutcomeApprovedElsewhere(t *testing.T) {
+	d := migrating(t)
+	ask := func(command string) string {
+		t.Helper()
+		_, stderr, code := d.run("call", "shell", "command="+command)
+		if code != 3 || !strings.Contains(stderr, "An approval is for exactly these changes") {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		return regexp.MustCompile(`q_\w+`).FindString(stderr)
+	}
+	approve := func(id string, flags ...string) {
+		t.Helper()
+		c := d.terminal(append([]string{"approvals", "approve", id}, flags...)...)
+		c.expect(`It changed:`)
+		c.typing(c.expect(`type (\w+) and press Enter: `)[1] + "\r")
+		c.expect(`counts when the same call is made again, and changes exactly the same`)
+		if code := c.exit(); code != 0 {
+			t.Fatalf("exit %d\n%s", code, c.screen())
+		}
+	}
+	id := ask("./migrate.sh")
+	if id != ask("./migrate.sh") {
+		t.Error("the same changes are another question")
+	}
+	for _, wrong := range [][]string{{"--scope", "session"}, {"--args", `{"command":"true"}`}, {"--keep", "nowhere"}} {
+		c := d.terminal(append([]string{"approvals", "approve", id}, wrong...)...)
+		if code := c.exit(); code == 0 {
+			t.Errorf("%q is accepted\n%s", wrong, c.screen())
+		}
+	}
+	approve(id, "--keep", "./a.txt", "--keep", "db/")
+	if _, stderr, code := d.run("call", "shell", "command=./migrate.sh"); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if d.read("a.txt") != "two\n" || !d.has("db/1.sql") || !d.has("db/2.sql") || d.has(".envrc") || !d.has("old.txt") {
+		t.Error("what holds is not what was kept")
+	}
+
+	// The approved call does something else the next time: that is a new question, and nothing of it holds.
+	d.script("dated.sh", "date +%s%N > a.txt\n")
+	id = ask("./dated.sh")
+	approve(id)
+	if again := ask("./dated.sh"); again == id || d.read("a.txt") != "two\n" {
+		t.Errorf("asked as %s and %s, a.txt %q", id, again, d.read("a.txt"))
+	}
+}
+
+func TestSelectedChanges(t *testing.T) {
+	q := &approval.Question{ChangeCount: 4}
+	for _, name := range []string{"a", "dir", "dir/b", "3"} {
+		q.Changes = append(q.Changes, tongs.Change{Path: tongs.Path{Rel: name}, Kind: tongs.Added})
+	}
+	for text, want := range map[string][]string{
+		"1": {"a"}, "1-2": {"a", "dir"}, "1,3": {"a", "dir/b"}, "dir/": {"dir"}, "././a a": {"a"}, "./3": {"3"}, " 4 ": {"3"}, "4-4 1": {"3", "a"},
+		"5": nil, "0": nil, "2-1": nil, "-1": nil, "1-": nil, "b": nil, "/": nil, "": nil, "99999999999999999999": nil, "1-99999999999": nil, "di": nil,
+	} {
+		got, err := selected(q, text)
+		if !slices.Equal(got, want) || (err == nil) != (want != nil) {
+			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		}
+	}
+	q.ChangeCount = 1000 // more than are listed: a directory may be among those that are not
+	if got, err := selected(q, "node_modules"); err != nil || fmt.Sprint(got) != "[node_modules]" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
