@@ -254,8 +254,10 @@ type Outcome struct {
 type Change struct {
 	Path Path       `json:"path"`
 	Kind ChangeKind `json:"kind"`
-	// Type is what is there now, or was there.
+	// Type is what is there now, or was there. Was is what a modified path was: where it differs, or is a link, what was
+	// there went.
 	Type FileType `json:"type"`
+	Was  FileType `json:"was,omitempty"`
 	// Before and After are sizes in bytes.
 	Before int64 `json:"before,omitempty"`
 	After  int64 `json:"after,omitempty"`
@@ -264,7 +266,7 @@ type Change struct {
 	// Version identifies the new content.
 	Version Version `json:"version,omitempty"`
 	// Protected says what is special about the path, so that it is asked about each time: "protected: git runs hooks from
-	// it". The engine sets it.
+	// it". The engine sets it; whoever ran the program does where the path alone does not tell.
 	Protected string `json:"protected,omitempty"`
 }
 

@@ -125,7 +125,7 @@ func (p *process) found(names []string) (err error) {
 	if p.unfinished = runs.unfinished(names); len(p.unfinished) > 0 {
 		return errUnfinished
 	}
-	if p.cmd.ReadOnly || p.onCopy || p.entry != nil {
+	if p.cmd.ReadOnly || p.onCopy && len(p.opt.Through) == 0 || p.entry != nil {
 		return nil
 	}
 	if p.entry, err = runs.begin(record{p.grant.Call().ID, p.cmd.Argv, p.writable(), names}); err != nil {
@@ -283,7 +283,8 @@ func (p *process) finish(ctx context.Context) {
 // finishCopy has what the program did to a copy decided. What failed for want of something that can be asked for, or was
 // cut off, leaves nothing.
 func (p *process) finishCopy(ctx context.Context, res *sandbox.Result, need *tongs.Need) {
-	p.exited = p.exit(res)
+	p.held.add(p.hold(beside(res), p.effects))
+	var told *Changed
 	switch {
 	case p.err != nil || ctx.Err() != nil:
 		p.err = errors.Join(p.err, res.Overlay.Close())
@@ -291,10 +292,14 @@ func (p *process) finishCopy(ctx context.Context, res *sandbox.Result, need *ton
 		p.err = need
 		_ = res.Overlay.Close()
 	default:
-		var told *Changed
-		if told, p.err = p.settle(ctx, res); told != nil {
-			p.exited.Report["changes"] = told
+		if told, p.err = p.settle(ctx, res); p.err == nil {
+			p.held.ask(ctx, p.grant, reasonPlanted)
 		}
+	}
+	p.held.keep("the command failed, or what it did was declined")
+	p.exited = p.exit(res)
+	if told != nil {
+		p.exited.Report["changes"] = told
 	}
 }
 

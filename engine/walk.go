@@ -263,11 +263,8 @@ func (w *walk) callPlan(ctx context.Context, planner tongs.Planner) (*tongs.Plan
 
 // check refuses effects that the tool may not have and marks those that are special.
 func (w *walk) check(effects []tongs.Effect) ([]tongs.Effect, error) {
-	allowed := w.permissions()
-	for _, e := range effects {
-		if !allowed.Has(e.Kind.Permission()) && !(e.Unknown && w.spec.Needs == 0) {
-			return nil, tongs.Errorf(tongs.CodePermissionDenied, "%s may not %s: it has the permissions %q", w.spec.Name, e, allowed)
-		}
+	if err := w.permitted(effects); err != nil {
+		return nil, err
 	}
 	if w.engine.opt.Workspace == nil {
 		for _, e := range effects {
@@ -278,6 +275,28 @@ func (w *walk) check(effects []tongs.Effect) ([]tongs.Effect, error) {
 		return effects, nil
 	}
 	return w.engine.opt.Workspace.Check(effects)
+}
+
+// checkNew is check for paths where what is there now goes first.
+func (w *walk) checkNew(effects []tongs.Effect) ([]tongs.Effect, error) {
+	if w.engine.opt.Workspace == nil {
+		return w.check(effects)
+	}
+	if err := w.permitted(effects); err != nil {
+		return nil, err
+	}
+	return w.engine.opt.Workspace.CheckNew(effects)
+}
+
+// permitted refuses effects that the tool has no permission for.
+func (w *walk) permitted(effects []tongs.Effect) error {
+	allowed := w.permissions()
+	for _, e := range effects {
+		if !allowed.Has(e.Kind.Permission()) && !(e.Unknown && w.spec.Needs == 0) {
+			return tongs.Errorf(tongs.CodePermissionDenied, "%s may not %s: it has the permissions %q", w.spec.Name, e, allowed)
+		}
+	}
+	return nil
 }
 
 // permissions are those of the tool that are granted here.

@@ -25,6 +25,26 @@ func (w *Workspace) Check(effects []tongs.Effect) ([]tongs.Effect, error) {
 	return out, nil
 }
 
+// CheckNew is Check for writes that come to where nothing is by then, whatever is there or on the way there now: only what
+// the paths say counts.
+func (w *Workspace) CheckNew(effects []tongs.Effect) ([]tongs.Effect, error) {
+	out := slices.Clone(effects)
+	for i := range out {
+		e := &out[i]
+		if e.Kind != tongs.EffectWrite || e.Unknown {
+			return nil, tongs.Errorf(tongs.CodeInternal, "only writes of known paths can be new, not %s", e)
+		}
+		if err := w.mayChange(e.Path); err != nil {
+			return nil, err
+		}
+		w.flag(e, stat{})
+		if e.Version == "" {
+			e.Version = tongs.Absent
+		}
+	}
+	return out, nil
+}
+
 func (w *Workspace) checkEffect(e *tongs.Effect) error {
 	switch e.Kind {
 	case tongs.EffectRead, tongs.EffectWrite:

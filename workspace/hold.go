@@ -36,6 +36,15 @@ func (f *files) Hold(ctx context.Context, effects []tongs.Effect) (release func(
 	}, nil
 }
 
+// LockAll keeps every call that changes a file from the paths until unlock is called, in this process and in others. It asks
+// nobody: it is for whoever makes a change that was decided elsewhere.
+func (w *Workspace) LockAll(ctx context.Context, paths ...tongs.Path) (unlock func(), err error) {
+	if len(paths) == 0 {
+		return func() {}, nil
+	}
+	return w.lock(ctx, paths...)
+}
+
 // mayHold checks that all effects were decided and that their paths are in the decided state. What nobody decided is
 // one Need.
 func (f *files) mayHold(effects []tongs.Effect) error {
