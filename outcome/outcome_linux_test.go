@@ -208,6 +208,12 @@ func TestConflicts(t *testing.T) {
 		{"directory exchanged above", "echo x > dir/sub/d", func(ws string) error {
 			return errors.Join(os.Rename(ws+"/dir", ws+"/was"), os.Rename(ws+"/twin", ws+"/dir"))
 		}, []string{"dir/sub/d"}},
+		{"directory exchanged where inodes are not known", "echo x > node_modules/p/c", func(ws string) error {
+			return errors.Join(os.Rename(ws+"/node_modules/p", ws+"/was"), os.Rename(ws+"/node_modules/q", ws+"/node_modules/p"))
+		}, []string{"node_modules/p/c"}},
+		{"a new file where inodes are not known", "echo x > node_modules/p/c", func(ws string) error {
+			return os.WriteFile(ws+"/node_modules/p/person", nil, 0o644)
+		}, nil},
 		{"directory removed", "echo x > dir/c", func(ws string) error { return os.RemoveAll(ws + "/dir") }, []string{"dir/c"}},
 		{"directory became a link", "echo x > dir/c", func(ws string) error {
 			return errors.Join(os.Rename(ws+"/dir", ws+"/was"), os.Symlink("twin", ws+"/dir"))
@@ -218,7 +224,7 @@ func TestConflicts(t *testing.T) {
 			t.Run(fmt.Sprintf("%s copied=%t", test.name, copied), func(t *testing.T) {
 				b := newBed(t)
 				b.copies(copied)
-				b.write(map[string]string{"a": "content of a\n", "b": "b", "dir/c": "c", "dir/sub/d": "d", "twin/c": "twin", "twin/sub/d": "twin"})
+				b.write(map[string]string{"a": "content of a\n", "b": "b", "dir/c": "c", "dir/sub/d": "d", "twin/c": "twin", "twin/sub/d": "twin", "node_modules/p/c": "p", "node_modules/q/c": "q"})
 				s, photo := b.meanwhile(t, test.script, test.meanwhile)
 				found, err := s.Conflicts(context.Background())
 				if err != nil {

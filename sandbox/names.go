@@ -38,7 +38,8 @@ type scanned struct {
 // inodes of the directories that were looked into.
 func scanNames(index *nameIndex, roots, protect, hide, exempt []string, dirs map[string]uint64) scanned {
 	s := scanned{index: index, roots: roots, had: map[string]bool{}, dirs: dirs}
-	if len(protect) == 0 && len(hide) == 0 {
+	none := len(protect) == 0 && len(hide) == 0
+	if none && dirs == nil {
 		return s
 	}
 	s.names = newPatterns(protect, hide)
@@ -53,6 +54,9 @@ func scanNames(index *nameIndex, roots, protect, hide, exempt []string, dirs map
 			s.protected = append(s.protected, p)
 		}
 	})
+	if none {
+		s.skipped, s.cut = nil, false
+	}
 	return s
 }
 
