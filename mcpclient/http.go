@@ -144,28 +144,30 @@ func (w *web) send(req *http.Request) (*http.Response, error) {
 func (w *web) refused(ctx context.Context, res *http.Response) error {
 	name := w.server.Name
 	challenge := oauth.ReadChallenge(res.Header)
+	if res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden {
+		w.mu.Lock()
+		w.challenge = challenge
+		w.mu.Unlock()
+	}
 	switch code := res.StatusCode; {
 	case code == http.StatusUnauthorized && w.headers.Get("Authorization") == "" && w.login == nil:
 		return configError("the MCP server %s wants a credential (401), which can be sent only over https", name)
 	case code == http.StatusUnauthorized && w.login == nil:
 		return configError("the MCP server %s does not take the credential in its headers (401)", name)
 	case code == http.StatusUnauthorized:
-		w.mu.Lock()
-		w.challenge = challenge
-		w.mu.Unlock()
 		return configError("the MCP server %s wants a credential (401): %w, with 'tongs mcp login %s'; or put a token into its "+
 			"headers, such as Authorization: Bearer ${TOKEN}", name, oauth.ErrLogin, name)
 	case code == http.StatusForbidden && w.login != nil && challenge.Error == "insufficient_scope":
 		if err := w.login.Want(ctx, challenge.Scopes); err != nil {
 			return err
 		}
-		return configError("the MCP server %s wants a login that allows more (403, %q): %w again, with 'tongs mcp login %s'",
+		return configError("the MCP server %s wants a login that allows more (403, %.300q): %w again, with 'tongs mcp login %s'",
 			name, strings.Join(challenge.Scopes, " "), oauth.ErrLogin, name)
 	case code == http.StatusForbidden:
-		return configError("the MCP server %s refuses the request (403); check the credential in its headers", w.server.Name)
+		return configError("the MCP server %s refuses the request (403); check the credential in its headers, or the login", name)
 	case code >= 300 && code < 400 && code != http.StatusNotModified:
 		return configError("the MCP server %s leads elsewhere (%d to %.200q); if that is right, configure it as the url",
-			w.server.Name, code, res.Header.Get("Location"))
+			name, code, res.Header.Get("Location"))
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func silent(t *testing.T, a *oauthtest.Authority, text string) {
 
 func TestLogin(t *testing.T) {
 	a := oauthtest.New(t)
-	a.Lifetime = 3600
+	a.Last(3600)
 	a.Metadata = func(m map[string]any) { m["scopes_supported"] = []string{"read", "offline_access"} }
 	r, dir := resource(t, a)
 	if token, err := r.Token(t.Context()); token != "" || err != nil {
@@ -247,10 +247,10 @@ func TestScopesAddUp(t *testing.T) {
 
 func TestRenewal(t *testing.T) {
 	a := oauthtest.New(t)
-	a.Lifetime = 1 // which is over at once, as far as we are concerned
+	a.Last(1) // which is over at once, as far as we are concerned
 	r, _ := resource(t, a)
 	first := login(t, r)
-	a.Lifetime = 3600
+	a.Last(3600)
 	token, err := r.Token(t.Context())
 	if err != nil || token == first.Access || token == "" {
 		t.Fatal(err)
@@ -329,10 +329,10 @@ func TestRenewalGivenUp(t *testing.T) {
 
 func TestProcessesRenewOnce(t *testing.T) {
 	a := oauthtest.New(t)
-	a.Lifetime = 1
+	a.Last(1)
 	r, dir := resource(t, a)
 	login(t, r)
-	a.Lifetime = 3600
+	a.Last(3600)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -434,4 +434,19 @@ func ExampleResource_Token() {
 	token, err := r.Token(ctx)
 	fmt.Printf("%q %v\n", string(token), err) // nobody is logged in
 	// Output: "" <nil>
+}
+
+// What a login adds to each request.
+func BenchmarkToken(b *testing.B) {
+	a := oauthtest.New(b)
+	a.Last(3600)
+	r := &oauth.Resource{Name: "srv", URL: a.MCP(), Identity: identity, Store: oauth.Directory(b.TempDir())}
+	if _, err := r.Login(b.Context(), oauth.Challenge{}, agree()); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := r.Token(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

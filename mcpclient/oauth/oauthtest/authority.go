@@ -32,13 +32,12 @@ type Authority struct {
 	Redirect                                 func(url.Values)
 	// Handle answers a request itself and reports whether it did.
 	Handle func(w http.ResponseWriter, r *http.Request) bool
-	// Lifetime is that of access tokens in seconds; zero says nothing about it.
-	Lifetime int
 	// Method is how clients prove themselves.
 	Method string
 
 	mu       sync.Mutex
 	scope    string
+	lifetime int
 	handler  http.Handler
 	clients  map[string]string
 	codes    map[string]grant
@@ -101,6 +100,13 @@ func (a *Authority) Client(id, secret string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.clients[id] = secret
+}
+
+// Last sets for how many seconds access tokens last from now on; zero says nothing about it.
+func (a *Authority) Last(seconds int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lifetime = seconds
 }
 
 // Want makes the resource want a scope from now on, which it says to who has a token without it.
@@ -260,8 +266,8 @@ func (a *Authority) token(w http.ResponseWriter, r Request) {
 	access, refresh := "access-"+rand.Text(), "refresh-"+rand.Text()
 	a.access[access], a.refresh[refresh] = scope, renewal{scope: scope}
 	doc := map[string]any{"access_token": access, "token_type": "bearer", "refresh_token": refresh}
-	if a.Lifetime != 0 {
-		doc["expires_in"] = a.Lifetime
+	if a.lifetime != 0 {
+		doc["expires_in"] = a.lifetime
 	}
 	a.document(w, http.StatusOK, a.Answer, doc)
 }
