@@ -22,6 +22,8 @@ type lines struct {
 	incoming chan incoming
 	closed   chan struct{}
 	once     sync.Once
+	// direct takes the calls; nil leaves them to the SDK.
+	direct *direct
 	// queue is what is left of a batch; only Read uses it.
 	queue []jsonrpc.Message
 
@@ -53,6 +55,8 @@ const noBatches = "2025-06-18"
 type lineTransport struct {
 	in  io.ReadCloser
 	out io.Writer
+	// server makes calls without the SDK; nil leaves them to it.
+	server *Server
 }
 
 var _ mcp.Transport = lineTransport{}
@@ -60,6 +64,9 @@ var _ mcp.Transport = lineTransport{}
 // Connect implements mcp.Transport.
 func (t lineTransport) Connect(context.Context) (mcp.Connection, error) {
 	c := &lines{in: t.in, out: t.out, incoming: make(chan incoming, 16), closed: make(chan struct{})}
+	if t.server != nil {
+		c.direct = &direct{server: t.server, conn: c}
+	}
 	go c.scan(t.in)
 	return c, nil
 }
@@ -116,6 +123,24 @@ func (c *lines) Close() (err error) {
 
 // Read implements mcp.Connection.
 func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		msg, err := c.read(ctx)
+		req, ok := msg.(*jsonrpc.Request)
+		if err != nil || !ok || c.direct == nil || !c.direct.take(c.agreed(), req) {
+			return msg, err
+		}
+	}
+}
+
+// agreed returns the revision that was agreed upon.
+func (c *lines) agreed() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.version
+}
+
+// read returns the next message.
+func (c *lines) read(ctx context.Context) (jsonrpc.Message, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -212,7 +237,7 @@ func (c *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 	defer c.mu.Unlock()
 	res, _ := msg.(*jsonrpc.Response)
 	if res != nil && c.version == "" {
-		c.version = agreed(res)
+		c.version = versionIn(res)
 	}
 	data, err := appendMessage(c.buf[:0], msg)
 	if err != nil {
@@ -239,8 +264,8 @@ func slicesOf(all [][]byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(all, []byte{','})...), ']')
 }
 
-// agreed is the revision that a response to a client's first request names, empty where it is another response.
-func agreed(res *jsonrpc.Response) string {
+// versionIn is the revision that a response to a client's first request names, empty where it is another response.
+func versionIn(res *jsonrpc.Response) string {
 	if !bytes.Contains(res.Result, []byte(`"protocolVersion"`)) {
 		return ""
 	}

@@ -16,7 +16,11 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer
 	defer cancel()
 	defer s.Close()
 	context.AfterFunc(ctx, s.end)
-	err := s.mcp.Run(ctx, lineTransport{&watched{in, s.end}, out})
+	transport := lineTransport{in: &watched{in, s.end}, out: out}
+	if s.opt.Configure == nil && s.opt.Extend == nil {
+		transport.server = s
+	}
+	err := s.mcp.Run(ctx, transport)
 	if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) || s.life.Err() != nil {
 		return nil // how a client leaves
 	}
