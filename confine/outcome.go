@@ -325,7 +325,7 @@ func (p *process) commit(ctx context.Context, set *outcome.Set, keep []tongs.Cha
 		return err
 	}
 	defer unlock()
-	entry, err := set.Commit(context.WithoutCancel(ctx), p.opt.Changes, journal.Entry{
+	entry, err := set.Commit(ctx, p.opt.Changes, journal.Entry{
 		Call: call.ID, Session: call.Session, Agents: call.Agents, Tool: call.Tool, Roots: roots,
 	}, paths)
 	if conflict, ok := errors.AsType[*journal.ConflictError](err); ok {

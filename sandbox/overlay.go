@@ -2,10 +2,11 @@ package sandbox
 
 import (
 	"context"
-	"io/fs"
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tongs-ai/tongs"
@@ -196,21 +197,6 @@ func (r *resolved) through(root string) (rels []string) {
 	}
 	slices.Sort(rels)
 	return rels
-}
-
-// removeLayers removes a directory with everything in it, also below directories that may not be entered.
-func removeLayers(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, _ error) error {
-		if e != nil && e.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // ProbeOverlay says whether what programs write to a directory can be held back with layers in dir, by trying.
