@@ -2,11 +2,9 @@ package sandbox
 
 import (
 	"context"
-	"crypto/rand"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/tongs-ai/tongs"

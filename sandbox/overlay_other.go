@@ -2,7 +2,10 @@
 
 package sandbox
 
-import "context"
+import (
+	"context"
+	"os"
+)
 
 func (r *Runner) probeOverlay(context.Context, string, string) OverlayStatus {
 	return OverlayStatus{
@@ -10,3 +13,5 @@ func (r *Runner) probeOverlay(context.Context, string, string) OverlayStatus {
 		Fix:    "Commands write directly here; run Tongs in a Linux virtual machine for outcome runs.",
 	}
 }
+
+func removeLayers(dir string) error { return os.RemoveAll(dir) }
