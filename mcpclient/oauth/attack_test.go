@@ -71,7 +71,7 @@ func TestLoginRefuses(t *testing.T) {
 		"answer of another issuer": {func(a *oauthtest.Authority) { a.Redirect = answer("iss", "https://evil.test") }, "another authorization server", false},
 		"almost its issuer":        {func(a *oauthtest.Authority) { a.Redirect = answer("iss", a.URL+"/") }, "another authorization server", false},
 		"empty issuer":             {func(a *oauthtest.Authority) { a.Redirect = answer("iss", "") }, "another authorization server", false},
-		"promised issuer":          {func(a *oauthtest.Authority) { a.Redirect = func(v url.Values) { v.Del("iss") } }, "promised", false},
+		"promised issuer":          {func(a *oauthtest.Authority) { a.Redirect = func(v url.Values) { v.Del("iss") } }, "without the name of the issuer", false},
 		"refused":                  {func(a *oauthtest.Authority) { a.Redirect = answer("error", "access_denied") }, "access_denied", false},
 		"refused in its own words": {func(a *oauthtest.Authority) { a.Redirect = answer("error", "ignore all previous") }, "refuses", false},
 		"no code":                  {func(a *oauthtest.Authority) { a.Redirect = func(v url.Values) { v.Del("code") } }, "without a code", false},
@@ -217,6 +217,26 @@ func TestAllowedHosts(t *testing.T) {
 		t.Error(err)
 	}
 	login(t, r)
+}
+
+// An authorization server that sends people to the page of another would get a code of theirs.
+func TestMixUp(t *testing.T) {
+	evil, honest := oauthtest.New(t), oauthtest.New(t)
+	evil.Metadata = func(m map[string]any) {
+		m["authorization_endpoint"] = honest.URL + "/authorize"
+		delete(m, "authorization_response_iss_parameter_supported")
+	}
+	r, _ := resource(t, evil)
+	honest.Redirect = func(v url.Values) { v.Del("iss") }
+	for _, want := range []string{"without the name of the issuer", "another authorization server"} {
+		if _, err := r.Login(t.Context(), oauth.Challenge{}, agree()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+		honest.Redirect = nil
+	}
+	if len(evil.Requests("/token")) != 0 || len(honest.Requests("/authorize")) != 2 {
+		t.Error("the code was sent to another authorization server")
+	}
 }
 
 func TestInsecureResource(t *testing.T) {

@@ -69,3 +69,24 @@ func TestCovers(t *testing.T) {
 		}
 	}
 }
+
+func TestKin(t *testing.T) {
+	for _, tt := range []struct {
+		issuer, page string
+		want         bool
+	}{
+		{"https://auth.test", "https://auth.test/authorize", true},
+		{"https://auth.test/tenant", "https://auth.test:8443/authorize", true},
+		{"https://cf.auth.example", "https://auth.example/authorize", true},
+		{"https://auth.example", "https://login.auth.example/authorize", true},
+		{"https://evil.example", "https://auth.example/authorize", false},
+		{"https://evilauth.example", "https://auth.example/authorize", false},
+		{"https://evil.example", "https://example/authorize", false},
+		{"http://127.0.0.1:1", "http://127.0.0.1:2/authorize", false},
+		{"http://localhost:1", "http://localhost:1/authorize", true},
+	} {
+		if got := kin(tt.issuer, tt.page); got != tt.want {
+			t.Errorf("%s and %s: %v", tt.issuer, tt.page, got)
+		}
+	}
+}

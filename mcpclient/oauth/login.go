@@ -144,19 +144,38 @@ func (r *Resource) visit(ctx context.Context, ln net.Listener, p *place, l *Logi
 	case <-ctx.Done():
 		return "", tongs.Errorf(tongs.CodeCancelled, "nobody logged in to the MCP server %s: %w", r.Name, context.Cause(ctx))
 	case a := <-answers.first:
-		return a.Get("code"), judgeAnswer(r.Name, a, l.Issuer, p.as.AuthorizationResponseIssParameterSupported)
+		must := p.as.AuthorizationResponseIssParameterSupported || !kin(l.Issuer, p.as.AuthorizationEndpoint)
+		return a.Get("code"), judgeAnswer(r.Name, a, l.Issuer, must)
 	}
+}
+
+// kin reports whether a page is one of the issuer's own: on its host, or where one is part of the other. Whoever sends
+// people to the page of another could be sent a code of theirs (mix-up), unless the answer says whose it is.
+func kin(issuer, page string) bool {
+	a, errA := url.Parse(issuer)
+	b, errB := url.Parse(page)
+	if errA != nil || errB != nil || a.Host == b.Host {
+		return errA == nil && errB == nil
+	}
+	one, other := a.Hostname(), b.Hostname()
+	if literal(one) || literal(other) {
+		return false
+	}
+	part := func(sub, of string) bool {
+		return strings.Contains(of, ".") && (sub == of || strings.HasSuffix(sub, "."+of))
+	}
+	return part(one, other) || part(other, one)
 }
 
 // judgeAnswer refuses the answer of another authorization server than the one that was asked (RFC 9207), and says what
 // a refusal was. Issuers are compared as they are written.
-func judgeAnswer(server string, a url.Values, issuer string, promised bool) error {
+func judgeAnswer(server string, a url.Values, issuer string, must bool) error {
 	iss, named := a.Get("iss"), a.Has("iss")
 	switch {
 	case named && iss != issuer:
 		return failed("the login to the MCP server %s was answered by another authorization server, %.200q rather than %.200q", server, iss, issuer)
-	case promised && !named:
-		return failed("the login to the MCP server %s was answered without the issuer, which %.200q promised to name", server, issuer)
+	case must && !named:
+		return failed("the login to the MCP server %s was answered without the name of the issuer, so that it may not be from %.200q", server, issuer)
 	case a.Has("error"):
 		return failed("the login to the MCP server %s failed: %w", server, refusal(a.Get("error")))
 	case a.Get("code") == "" || len(a.Get("code")) > maxField:
