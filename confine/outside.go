@@ -25,7 +25,7 @@ func (p *process) outside(res *sandbox.Result) (hints []string) {
 	}
 	zones := map[string]bool{}
 	for _, d := range res.Report.Denied {
-		if d.Path == "" {
+		if d.Path == "" || d.Path == p.cmd.Argv[0] { // a shell begins its complaints with its own name
 			continue
 		}
 		if _, err := p.opt.Workspace.Resolve(tongs.Path{Rel: "."}, d.Path); err == nil {
