@@ -34,7 +34,16 @@ func newBlobs(j *Journal) *blobs { return &blobs{j: j} }
 
 func (b *blobs) name(hash, form string) string { return b.j.file("blobs", hash[:2], hash+form) }
 
+// isHash reports whether s can be the hash of a content.
+func isHash(s string) bool {
+	raw, err := hex.DecodeString(s)
+	return err == nil && len(raw) == sha256.Size
+}
+
 func (b *blobs) has(hash string) bool {
+	if !isHash(hash) {
+		return false
+	}
 	for _, form := range []string{".z", ".r"} {
 		if _, err := os.Lstat(b.name(hash, form)); err == nil {
 			return true
@@ -151,7 +160,7 @@ func (b *blobs) place(temp, hash, form string) error {
 
 // Content opens a content that was kept. What is read is checked: damage is an error at the end.
 func (j *Journal) Content(hash string) (io.ReadCloser, error) {
-	if len(hash) != 2*sha256.Size {
+	if !isHash(hash) {
 		return nil, fmt.Errorf("journal: %q is not the hash of a content", hash)
 	}
 	f, err := os.Open(j.blobs.name(hash, ".z"))

@@ -47,6 +47,9 @@ func (t *Txn) prepare(ctx context.Context) error {
 		return err
 	}
 	pl, err := t.plan()
+	if err == nil {
+		err = t.free()
+	}
 	if err != nil {
 		return err
 	}
@@ -86,6 +89,23 @@ func (t *Txn) check() error {
 		}
 		if why != "" {
 			conflicts.Conflicts = append(conflicts.Conflicts, Conflict{e.path, why})
+		}
+	}
+	if len(conflicts.Conflicts) > 0 {
+		return conflicts
+	}
+	return nil
+}
+
+// free compares the places where nothing was seen with what is there. What comes there later is never replaced.
+func (t *Txn) free() error {
+	conflicts := &ConflictError{}
+	for p, saw := range t.saw {
+		if saw.Type != Absent {
+			continue
+		}
+		if fi, err := t.disk.lstat(p); err != nil || fi != nil {
+			conflicts.Conflicts = append(conflicts.Conflicts, Conflict{p, "it exists now"})
 		}
 	}
 	if len(conflicts.Conflicts) > 0 {

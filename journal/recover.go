@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,6 +106,9 @@ func (j *Journal) rollBack(name string, stages stagesFile) error {
 	defer d.close()
 	if _, err := os.Lstat(name); err == nil { // prepared and not committed
 		steps, err := readSteps(name + stepsSuffix)
+		if err == nil {
+			err = stages.hold(steps)
+		}
 		if err != nil {
 			return err
 		}
@@ -124,6 +129,27 @@ func (j *Journal) rollBack(name string, stages stagesFile) error {
 	_ = os.Remove(name + stepsSuffix)
 	_ = j.point("recovered")
 	return os.Remove(name + stagesSuffix)
+}
+
+// hold refuses steps that no transaction with these stages has: each is between a path and a place in a stage.
+func (f *stagesFile) hold(steps []step) error {
+	for _, s := range steps {
+		switch s.Op {
+		case opMode:
+			if fs.ValidPath(s.Path.Rel) {
+				continue
+			}
+		case opOut, opIn, opSwap:
+			staged := slices.ContainsFunc(f.Stages, func(p tongs.Path) bool {
+				return strings.HasPrefix(path.Base(p.Rel), StagePrefix) && p.Contains(s.Slot) && p != s.Slot
+			})
+			if staged && fs.ValidPath(s.Slot.Rel) && fs.ValidPath(s.Path.Rel) {
+				continue
+			}
+		}
+		return fmt.Errorf("the steps of a change are damaged: %q of %s is none", s.Op, s.Path)
+	}
+	return nil
 }
 
 // settle finishes the entry of a change that a workspace made, or was about to make: what is still as it was before goes

@@ -348,6 +348,9 @@ func (u *Undo) bringBack(r *returning) {
 		back(r.path, "it exists now")
 		return
 	}
+	if n := u.tree.at(r.path); n.kind == there && !dirs {
+		u.saw[n.at] = State{}
+	}
 	if r.node != nil {
 		err = u.tree.put(r.path, r.node)
 	} else if !dirs {
