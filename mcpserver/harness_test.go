@@ -26,6 +26,7 @@ import (
 	"github.com/tongs-ai/tongs/builtin/find"
 	"github.com/tongs-ai/tongs/builtin/shell"
 	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/mcpserver"
 	"github.com/tongs-ai/tongs/output"
@@ -75,6 +76,8 @@ type setup struct {
 	mode  tongs.Mode
 	// http are the options of the HTTP server; its token is set.
 	http mcpserver.HTTPOptions
+	// durable keeps the log and the state of sessions in a file, as the program does.
+	durable bool
 }
 
 func newWorld(t testing.TB, s setup) *world {
@@ -95,6 +98,12 @@ func newWorld(t testing.TB, s setup) *world {
 		Approval: &approval.Desk{
 			Store: w.store, Channels: []approval.Channel{mcpserver.Channel{}}, Wait: s.wait,
 		},
+	}
+	if s.durable {
+		db, err := durable.Open(realDir(t))
+		w.must(err)
+		t.Cleanup(func() { _ = db.Close() })
+		opt.Audit, opt.State = db.Audit(), db.State
 	}
 	set := w.tools(&opt, ws, spill, s.tools)
 	eng, err := engine.New(opt)
