@@ -207,6 +207,10 @@ func TestAllowedHosts(t *testing.T) {
 		}
 	}
 	opt := agree()
+	opt.Hosts = []string{"no host"}
+	if _, err := r.Login(t.Context(), oauth.Challenge{}, opt); err == nil || !strings.Contains(err.Error(), "cannot be allowed") {
+		t.Errorf("%v", err)
+	}
 	opt.Hosts = []string{"localhost:" + port}
 	l, err := r.Login(t.Context(), oauth.Challenge{}, opt)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/netguard"
 )
 
 // LoginOptions are what a person logs in with. Zero values are meaningful, but for Open.
@@ -53,6 +54,11 @@ func (r *Resource) Login(ctx context.Context, c Challenge, opt LoginOptions) (*L
 	}
 	if before == nil {
 		before = &Login{}
+	}
+	for _, host := range opt.Hosts {
+		if _, err := netguard.ParseTarget(host, 443); err != nil {
+			return nil, failed("the host %.100q cannot be allowed: %w", host, err)
+		}
 	}
 	if len(opt.Hosts) == 0 {
 		opt.Hosts = before.Hosts
