@@ -39,13 +39,24 @@ type bench struct {
 func newBench(t testing.TB, rules ...tongs.Rule) *bench {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	b := &bench{TB: t, dir: dir}
-	b.must(err)
-	b.journal, err = journal.Open(journal.Options{Dir: filepath.Join(t.TempDir(), "journal"), NoSync: true})
-	b.must(err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(journal.Options{Dir: filepath.Join(t.TempDir(), "journal"), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	return newBenchIn(t, dir, j, rules...)
+}
+
+// newBenchIn is newBench over a tree and a journal that are there.
+func newBenchIn(t testing.TB, dir string, j *journal.Journal, rules ...tongs.Rule) *bench {
+	t.Helper()
+	b := &bench{TB: t, dir: dir, journal: j}
 	ws, err := workspace.Open(workspace.Options{Dir: dir, LockDir: filepath.Join(t.TempDir(), "locks"), Journal: b.journal})
 	b.must(err)
-	t.Cleanup(func() { _ = ws.Close(); _ = b.journal.Close() })
+	t.Cleanup(func() { _ = ws.Close() })
 	list, err := files.Tools(files.Options{})
 	b.must(err)
 	more, err := undo.Tools(undo.Options{Journal: b.journal, Roots: map[string]string{"": dir}})
