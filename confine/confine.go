@@ -32,6 +32,8 @@ type Options struct {
 	// Scratch is the directory of the spill: scratch directories, and what a program planted and a person must look at, are
 	// kept in the part of the call. Empty refuses the former, and leaves the latter where they are, with a remark.
 	Scratch string
+	// Programs is a private directory of programs that tools keep. One that is started from there sees the directory it is in.
+	Programs string
 	// Runs is a private directory, one for each workspace, in which the programs that run are remembered, so that what one planted is looked at
 	// even if this process is killed meanwhile. Empty remembers nothing.
 	Runs string
@@ -89,6 +91,9 @@ func (c *commands) policy(cmd *tongs.Command, effects []tongs.Effect, scratch st
 		p.Writable = append(p.Writable, scratch)
 		p.Dir = scratch
 		p.Env = append(p.Env, "WORKSPACE="+c.opt.Workspace.Dir())
+	}
+	if dir := filepath.Dir(cmd.Argv[0]); c.opt.Programs != "" && strings.HasPrefix(dir, c.opt.Programs+string(filepath.Separator)) {
+		p.Readable = append(p.Readable, dir)
 	}
 	p.Env = append(p.Env, cmd.Env...)
 	p.Limits = c.opt.Limits

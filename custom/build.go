@@ -52,7 +52,8 @@ func (b *Built) Present(r *tongs.Result) {
 }
 
 type buildInput struct {
-	Name string `json:"name" jsonschema:"Its name." alias:"tool_name"`
+	Name  string `json:"name" jsonschema:"Its name." alias:"tool_name"`
+	Again bool   `json:"again,omitempty" jsonschema:"Also if nothing changed."`
 }
 
 func (s *Set) buildTool() (tongs.Tool, error) {
@@ -68,6 +69,7 @@ func (s *Set) buildTool() (tongs.Tool, error) {
 			if err != nil {
 				return Built{}, err
 			}
+			j.again = in.Again
 			return s.build(ctx, env, j)
 		},
 	})
@@ -82,6 +84,7 @@ type job struct {
 	program  string // what builds or runs it
 	sources  string // the digest of everything but what is built
 	key      string
+	again    bool // build it also where that was done before
 }
 
 // job reads what a build starts from. Nothing of it is run.
@@ -200,6 +203,9 @@ func (s *Set) build(ctx context.Context, env *tongs.Env, j *job) (Built, error) 
 // compile returns the program, from what was kept of an earlier build of the same sources or by building them.
 func (s *Set) compile(ctx context.Context, env *tongs.Env, j *job, out *Built) ([]byte, error) {
 	kept := filepath.Join(s.store.builds(), j.key, "program")
+	if j.again {
+		_ = os.RemoveAll(filepath.Dir(kept))
+	}
 	if data, err := os.ReadFile(kept); err == nil {
 		out.Cached = true
 		out.Output = "nothing changed since it was last built"

@@ -8,7 +8,7 @@ case $FORGE_LANG in
 go)
 	rm -f "$FORGE_OUT"
 	[ -f go.mod ] || "$FORGE_RUN" mod init forge.local/tool >/dev/null 2>&1 || exit 90
-	"$FORGE_RUN" build -trimpath -o "$out/$FORGE_OUT" . || exit 11
+	"$FORGE_RUN" build -o "$out/$FORGE_OUT" . || exit 11
 	"$FORGE_RUN" vet . || exit 12
 	"$FORGE_RUN" test -count=1 -vet=off . || exit 13
 	cp "$out/$FORGE_OUT" "$FORGE_OUT"

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -62,10 +63,17 @@ func (d Draft) Scaffold() (*Scaffolded, error) {
 		return nil, err
 	}
 	m := &Manifest{
-		Name: d.Name, Description: d.Description, Version: "1.0.0", Entrypoint: d.Name, Usage: d.Usage, Parameters: d.Parameters,
+		Name: d.Name, Description: d.Description, Version: "1.0.0", Entrypoint: d.Name, Usage: d.Usage, Parameters: slices.Clone(d.Parameters),
 	}
 	if lang.script {
 		m.Entrypoint += lang.suffix
+	}
+	for i := range m.Parameters {
+		p := &m.Parameters[i]
+		p.Default = whole(p.Default)
+		for k := range p.Enum {
+			p.Enum[k] = whole(p.Enum[k])
+		}
 	}
 	data, err := m.Marshal()
 	if err != nil {
@@ -94,6 +102,14 @@ func (d Draft) Scaffold() (*Scaffolded, error) {
 		s.files = append(s.files, made{f.name, data, f.mode})
 	}
 	return s, nil
+}
+
+// whole writes a number without a fraction as one: JSON knows no other numbers than floating ones.
+func whole(v any) any {
+	if f, ok := v.(float64); ok && f == float64(int64(f)) {
+		return int64(f)
+	}
+	return v
 }
 
 // Scaffolded are the files of a new tool.
@@ -141,7 +157,8 @@ func (s *Scaffolded) Write(forge string) (dir string, err error) {
 	}
 	defer os.RemoveAll(tmp)
 	for _, f := range s.files {
-		if err := writeSynced(filepath.Join(tmp, f.name), f.data, f.mode); err != nil {
+		name := filepath.Join(tmp, filepath.FromSlash(f.name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), writeSynced(name, f.data, f.mode)); err != nil {
 			return "", err
 		}
 	}

@@ -49,6 +49,9 @@ type Options struct {
 	Limits sandbox.Limits
 	// Cached gives programs caches that outlive a run.
 	Cached bool
+	// Roots are further roots of the workspace; Programs is where tools keep programs of their own.
+	Roots    []workspace.Root
+	Programs string
 }
 
 // Bench is a workspace with tools in it. Its methods fail the test.
@@ -87,7 +90,7 @@ func (b *Bench) Open(o Options) engine.Options {
 	b.Must(err)
 	ws, err := workspace.Open(workspace.Options{
 		Dir: b.Dir, LockDir: filepath.Join(state, "locks"),
-		Roots: []workspace.Root{{Name: output.Root, Dir: b.Spill.Dir(), Inside: true}},
+		Roots: append([]workspace.Root{{Name: output.Root, Dir: b.Spill.Dir(), Inside: true}}, o.Roots...),
 	})
 	b.Must(err)
 	b.Cleanup(func() { _ = ws.Close() })
@@ -97,7 +100,7 @@ func (b *Bench) Open(o Options) engine.Options {
 	}
 	b.Confiner = confine.New(confine.Options{
 		Runner: run, Workspace: ws, Scratch: b.Spill.Dir(), Cache: cache, Runs: filepath.Join(state, "runs"),
-		Limits: o.Limits,
+		Limits: o.Limits, Programs: o.Programs,
 		Guard: &netguard.Guard{Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 		}},

@@ -1,0 +1,140 @@
+package custom_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/builtin/files"
+	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/internal/workbench"
+	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/workspace"
+)
+
+func TestMain(m *testing.M) { workbench.Main(m) }
+
+type args = workbench.Args
+
+// bench is a workspace with a forge beside it, called through a real engine and a real sandbox.
+type bench struct {
+	*workbench.Bench
+	forge, state string
+	set          *custom.Set
+	registry     *registry.Registry
+	offered      []string
+}
+
+func newBench(t *testing.T, o workbench.Options, change ...func(*custom.Options)) *bench {
+	t.Helper()
+	b := &bench{forge: workbench.RealDir(t), state: workbench.RealDir(t)}
+	o.Roots = []workspace.Root{{Name: custom.Root, Dir: b.forge, Writable: true}}
+	o.Programs = filepath.Join(b.state, "programs")
+	o.Rules = append(custom.Rules(), o.Rules...)
+	var opt engine.Options
+	b.Bench, opt = workbench.New(t, o)
+	settings := custom.Options{Dir: b.forge, State: b.state, OnChange: b.swap}
+	for _, c := range change {
+		c(&settings)
+	}
+	var err error
+	b.set, err = custom.New(settings)
+	b.Must(err)
+	list, err := files.Tools(files.Options{})
+	b.Must(err)
+	own, err := b.set.Builtins()
+	b.Must(err)
+	opt.Registry, err = registry.New(append(list, own...)...)
+	b.Must(err)
+	b.registry = opt.Registry
+	opt.Reviewed = b.set.Reviewed
+	opt.OnResult = func(*tongs.Call, *tongs.Result) { b.refresh() }
+	b.Engine, err = engine.New(opt)
+	b.Must(err)
+	b.swap()
+	return b
+}
+
+func (b *bench) swap() {
+	if b.registry == nil {
+		return
+	}
+	for _, name := range b.offered {
+		b.registry.Unregister(name)
+	}
+	b.offered = nil
+	for _, t := range b.set.Tools() {
+		if b.registry.Replace(t) == nil { // it may not take every name
+			b.offered = append(b.offered, t.Spec().Name)
+		}
+	}
+}
+
+func (b *bench) refresh() {
+	changed, err := b.set.Refresh()
+	b.Must(err)
+	if changed {
+		b.swap()
+	}
+}
+
+// tool writes a tool by hand. Files are pairs of a name and a content; one that begins with #! can be run.
+func (b *bench) tool(name string, pairs ...string) {
+	b.Helper()
+	dir := filepath.Join(b.forge, name)
+	b.Must(os.MkdirAll(dir, 0o755))
+	for i := 0; i < len(pairs); i += 2 {
+		mode := os.FileMode(0o644)
+		if len(pairs[i+1]) > 1 && pairs[i+1][:2] == "#!" {
+			mode = 0o755
+		}
+		b.Must(os.WriteFile(filepath.Join(dir, pairs[i]), []byte(pairs[i+1]), mode))
+		b.Must(os.Chmod(filepath.Join(dir, pairs[i]), mode))
+	}
+	b.refresh()
+}
+
+// script writes a tool that is a shell script, and approves it.
+func (b *bench) script(name, yaml, body string) {
+	b.Helper()
+	b.tool(name, "tool.yaml", "name: "+name+"\ndescription: A test.\nentrypoint: run\n"+yaml, "run", "#!/bin/sh\n"+body+"\n")
+	b.approve(name)
+}
+
+func (b *bench) approve(name string) {
+	b.Helper()
+	v, err := b.set.Look(name)
+	b.Must(err)
+	b.Must(b.set.Approve(v, "test"))
+}
+
+func (b *bench) status(name string) custom.State {
+	b.Helper()
+	_, err := b.set.Refresh()
+	b.Must(err)
+	for _, s := range b.set.States() {
+		if s.Name == name {
+			return s
+		}
+	}
+	return custom.State{}
+}
+
+// deny answers every question with no.
+func deny(approval.Question) approval.Answer { return approval.Answer{Reason: "no"} }
+
+// age makes the files of a forge look old, so that their times tell changes apart.
+func (b *bench) age() {
+	b.Helper()
+	past := time.Now().Add(-time.Hour)
+	b.Must(filepath.WalkDir(b.forge, func(name string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chtimes(name, past, past)
+	}))
+}

@@ -1,0 +1,252 @@
+package custom_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/internal/workbench"
+)
+
+// torture are values that something on the way could take for something else.
+func torture() []string {
+	list := []string{
+		"", " ", "plain", "two words", "  padded  ", "\n", "a\nb", "trailing\n", "\ttab", "\r\n", "'", `"`, `\`, `\n`, "`id`", "$(id)", "$HOME", "${x}",
+		"*", "?", "[a]", "~", "#", "!", "&", "|", ";", "<", ">", "(", ")", "{", "}", "=", "==", "a=b", "=a", "-", "--", "-x", "--x", "--x=y", "--value=z",
+		"0", "-1", "007", "1e3", "true", "false", "null", "nil", "{}", "[]", `{"a":1}`, "é", "日本語", "👩‍👩‍👧", "\u202e", "\ufeff", "\x7f", "\x01", "%s%n", "\\x41",
+		strings.Repeat("x", 64<<10), strings.Repeat("é\n'", 5000),
+	}
+	return list
+}
+
+const echoGo = `package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+func main() {
+	value := flag.String("value", "unset", "")
+	number := flag.Float64("number", 0, "")
+	whole := flag.Int64("whole", 0, "")
+	yes := flag.Bool("yes", false, "")
+	list := flag.String("list", "", "")
+	flag.Parse()
+	if err := os.WriteFile("got", []byte(*value), 0o644); err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(os.Stderr, "%v %d %t %s", *number, *whole, *yes, *list)
+}
+`
+
+const echoYAML = `name: %s
+description: Prints what it is given.
+entrypoint: %s
+parameters:
+  - {name: value, type: string}
+  - {name: number, type: number}
+  - {name: whole, type: integer}
+  - {name: yes, type: boolean}
+  - {name: list, type: array, items: array}
+`
+
+const echoSh = `#!/bin/sh
+for a in "$@"; do
+	case $a in
+	--value=*) printf %s "${a#--value=}" > got ;;
+	--number=*) printf '%s ' "${a#--number=}" >&2 ;;
+	--whole=*) printf '%s ' "${a#--whole=}" >&2 ;;
+	--yes=*) printf '%s ' "${a#--yes=}" >&2 ;;
+	--list=*) printf '%s' "${a#--list=}" >&2 ;;
+	esac
+done
+`
+
+// echoes makes the same tool in Go, by hand and with plain go build as people do, and in shell.
+func echoes(b *bench) {
+	b.Helper()
+	b.tool("echo-sh", "tool.yaml", fmt.Sprintf(echoYAML, "echo-sh", "run.sh"), "run.sh", echoSh)
+	b.tool("echo-go", "tool.yaml", fmt.Sprintf(echoYAML, "echo-go", "echo-go"), "echo-go.go", echoGo)
+	cmd := exec.Command("go", "build", "-o", "echo-go", "echo-go.go")
+	cmd.Dir, cmd.Env = filepath.Join(b.forge, "echo-go"), append(os.Environ(), "GO111MODULE=off", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	b.refresh()
+	b.approve("echo-sh")
+	b.approve("echo-go")
+}
+
+func TestArgumentsArriveExactly(t *testing.T) {
+	b := newBench(t, workbench.Options{Mode: tongs.ModeAll})
+	echoes(b)
+	if n := len(torture()); n < 60 {
+		t.Fatalf("only %d values", n)
+	}
+	for _, tool := range []string{"echo-go", "echo-sh"} {
+		for i, want := range torture() {
+			b.OK(tool, args{"value": want})
+			if got := b.Get("got"); got != want {
+				t.Errorf("%s: value %d is %.100q, want %.100q", tool, i, got, want)
+			}
+		}
+		for in, want := range map[string]string{
+			`{"number":-0.25,"whole":9007199254740991,"yes":true,"list":[[1],["a b"]]}`: `-0.25 9007199254740991 true [[1],["a b"]]`,
+			`{"number":3.5,"whole":-9007199254740991,"yes":false,"list":[]}`:            `3.5 -9007199254740991 false []`,
+		} {
+			var a args
+			dec := json.NewDecoder(strings.NewReader(in))
+			dec.UseNumber()
+			b.Must(dec.Decode(&a))
+			res := b.OK(tool, a)
+			if got := workbench.Value[custom.Output](b.Bench, res).Stderr; got != want {
+				t.Errorf("%s %s: %q, want %q", tool, in, got, want)
+			}
+		}
+	}
+}
+
+func TestChangingOneByteStopsIt(t *testing.T) {
+	for _, name := range []string{"tool.yaml", "echo-go.go", "echo-go"} {
+		b := newBench(t, workbench.Options{Mode: tongs.ModeAll, Answer: deny})
+		echoes(b)
+		b.OK("echo-go", args{"value": "x"})
+		if q := b.Questions(); len(q) > 0 {
+			t.Fatalf("asked: %v", q)
+		}
+		path := filepath.Join(b.forge, "echo-go", name)
+		data, err := os.ReadFile(path)
+		b.Must(err)
+		at := len(data) - 1
+		if name == "tool.yaml" {
+			at = strings.Index(string(data), "Prints")
+		}
+		data[at] ^= 1
+		if name == "echo-go.go" {
+			data[at] = ' '
+		}
+		b.Must(os.WriteFile(path, data, 0o755)) // in place: the directory does not change
+		b.refresh()
+		res := b.Call("echo-go", args{"value": "x"})
+		if res.OK() || res.Error.Code == tongs.CodeStaleFile { // noticed between lookup and plan: the next call is judged
+			res = b.Call("echo-go", args{"value": "x"})
+		}
+		b.Fails(tongs.CodeDenied, "", res)
+		q := b.Questions()
+		if len(q) == 0 {
+			t.Fatalf("%s: nobody was asked", name)
+		}
+		shown := q[0].Preview
+		if !strings.Contains(shown, name) || name != "echo-go" && !strings.Contains(shown, "\n+") {
+			t.Errorf("%s: the question shows %q", name, shown)
+		}
+		if s := b.status("echo-go"); name != "echo-go.go" && s.Status != custom.Changed {
+			t.Errorf("%s: %+v", name, s)
+		}
+		b.approve("echo-go")
+		if name != "echo-go" { // that one is no program any more
+			b.OK("echo-go", args{"value": "x"})
+		}
+	}
+}
+
+func TestRunsInTheWorkspace(t *testing.T) {
+	b := newBench(t, workbench.Options{Mode: tongs.ModeAll})
+	b.script("where", "", `pwd; echo "$FORGE_WORKSPACE"; echo "$AGENT_WORKSPACE_ROOT"; echo made > made.txt; ls "$HOME/.ssh" 2>&1 | head -1`)
+	out := workbench.Value[custom.Output](b.Bench, b.OK("where")).Stdout
+	if !strings.HasPrefix(out, b.Dir+"\n"+b.Dir+"\n"+b.Dir+"\n") || b.Get("made.txt") != "made\n" {
+		t.Errorf("%q", out)
+	}
+	b.script("reader", "needs: [read]\n", `echo x > other.txt`)
+	if res := b.Call("reader"); res.OK() || b.Exists("other.txt") {
+		t.Errorf("a tool that needs no write wrote: %s", res.Content)
+	}
+}
+
+func TestResults(t *testing.T) {
+	b := newBench(t, workbench.Options{Mode: tongs.ModeAll})
+	b.script("object", "", `echo '{"count": 3, "names": ["a"]}'; echo note >&2`)
+	if res := b.OK("object"); string(res.Value) != `{"count": 3, "names": ["a"]}` || res.Metadata["exitCode"] != 0 {
+		t.Errorf("value %s, metadata %v", res.Value, res.Metadata)
+	}
+	b.script("fails", "", `echo some; echo 'the reason' >&2; exit 137`)
+	res := b.Call("fails")
+	b.Fails(tongs.CodeExecutionError, "exit code 137: the reason", res)
+	b.Contains("content", res.Content, "some")
+	b.script("slow", "timeout: 1\n", `echo early; trap '' TERM; sleep 60 & sleep 60`)
+	res = b.Call("slow")
+	b.Fails(tongs.CodeTimeout, "killed after 1s", res)
+	b.Contains("content", res.Content, "early")
+	b.script("binary", "", `printf '\377\376'; head -c 3000000 /dev/zero`)
+	if res := b.OK("binary"); len(res.Content) > 100_000 {
+		t.Errorf("%d bytes", len(res.Content))
+	}
+	b.script("online", "", `exec 3<>/dev/tcp/127.0.0.1/9`)
+	if res := b.Call("online"); res.OK() {
+		t.Errorf("it reached the network: %s", res.Content)
+	}
+}
+
+func TestUnapprovedAsksOnceASession(t *testing.T) {
+	b := newBench(t, workbench.Options{Mode: tongs.ModeAll})
+	b.tool("fresh", "tool.yaml", "name: fresh\ndescription: d\nentrypoint: run\nusage: Use it daily.\n", "run", "#!/bin/sh\necho hi\n")
+	spec, _ := b.registry.Get("fresh")
+	b.Contains("description", spec.Spec().Description, "Use it daily.")
+	b.Contains("description", spec.Spec().Description, "Not approved yet")
+	b.OK("fresh")
+	q := b.Questions()
+	if len(q) != 1 || !strings.Contains(q[0].Preview, "echo hi") {
+		t.Fatalf("%+v", q)
+	}
+	b.OK("fresh")
+	if q := b.Questions(); len(q) != 0 {
+		t.Errorf("asked again in the same session: %+v", q)
+	}
+	b.tool("fresh", "run", "#!/bin/sh\necho ho\n")
+	b.OK("fresh")
+	if q := b.Questions(); len(q) != 1 {
+		t.Errorf("a change was not asked about: %+v", q)
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.state, "programs", "*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestRunCustomTool(t *testing.T) {
+	b := newBench(t, workbench.Options{Mode: tongs.ModeAll})
+	b.script("odd", "parameters:\n  - {name: timeout, type: integer}\n  - {name: tool_name, type: string}\n", `echo "$@"`)
+	res := b.OK("run_custom_tool", args{"tool_name": "odd", "arguments": args{"timeout": 7, "tool_name": "x"}, "timeout": 20})
+	b.Contains("output", res.Content, "--timeout=7 --tool_name=x")
+	b.Contains("direct", b.OK("odd", args{"timeout": 8}).Content, "--timeout=8")
+	b.Fails(tongs.CodeUnknownTool, "there are odd", b.Call("run_custom_tool", args{"tool_name": "od"}))
+	b.Fails(tongs.CodeUnknownTool, "", b.Call("run_custom_tool", args{"tool_name": "read_file", "arguments": args{"path": "x"}}))
+	b.script("stuck", "", `sleep 60`)
+	b.Fails(tongs.CodeTimeout, "killed after 1s", b.Call("run_custom_tool", args{"tool_name": "stuck", "timeout": 1}))
+	b.Fails(tongs.CodeInvalidArgs, "", b.Call("odd", args{"colour": "red"}))
+}
+
+func TestShadowingInheritsAskAndBlocked(t *testing.T) {
+	b := newBench(t, workbench.Options{Answer: deny, Rules: []tongs.Rule{{Tool: "edit", Decision: tongs.Blocked}}})
+	for _, name := range []string{"read_file", "edit", "write_file"} {
+		b.script(name, "", `echo mine`)
+	}
+	if w := strings.Join(b.registry.Set().Warnings(), "\n"); !strings.Contains(w, "read_file") || !strings.Contains(w, "edit") {
+		t.Errorf("warnings %q", w)
+	}
+	b.Fails(tongs.CodeBlocked, "", b.Call("edit"))
+	if e := b.Explain("read_file"); e.Decision == tongs.PreApproved {
+		t.Errorf("the freedom of the built-in was inherited: %+v", e)
+	}
+	b.script("build_custom_tool", "", `echo mine`)
+	if tool, _ := b.registry.Get("build_custom_tool"); !tool.Spec().Source.BuiltIn() {
+		t.Error("a control tool was shadowed")
+	}
+}
