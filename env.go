@@ -265,6 +265,9 @@ type Change struct {
 	From *Path `json:"from,omitempty"`
 	// Version identifies the new content.
 	Version Version `json:"version,omitempty"`
+	// Below is how many more changes are below an added directory; After is then the size of all of them. The engine sets it
+	// where it asks about changes.
+	Below int `json:"below,omitempty"`
 	// Protected says what is special about the path, so that it is asked about each time: "protected: git runs hooks from
 	// it". The engine sets it; whoever ran the program does where the path alone does not tell.
 	Protected string `json:"protected,omitempty"`

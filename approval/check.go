@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -98,6 +99,38 @@ func Admit(q *Question, a Answer, now time.Time) (Answer, error) {
 func Keeps(kept string, c tongs.Change) bool {
 	at := c.Path.String()
 	return at == kept || strings.HasPrefix(at, strings.TrimSuffix(kept, "/")+"/")
+}
+
+// Fold moves the changes to the end that are below an added directory of the list, and are nothing special, and returns how
+// many are left before them: those tell of all. Both parts keep their order.
+func Fold(changes []tongs.Change) (outer int) {
+	added := map[tongs.Path]bool{}
+	for _, c := range changes {
+		if c.Kind == tongs.Added && c.Type == tongs.FileDirectory {
+			added[c.Path] = true
+		}
+	}
+	var first, rest []tongs.Change
+	for _, c := range changes {
+		if c.Protected == "" && c.Kind == tongs.Added && inside(c.Path, added) {
+			rest = append(rest, c)
+		} else {
+			first = append(first, c)
+		}
+	}
+	copy(changes, first)
+	copy(changes[len(first):], rest)
+	return len(first)
+}
+
+// inside reports whether a directory above the path is one of those.
+func inside(p tongs.Path, dirs map[tongs.Path]bool) bool {
+	for up := path.Dir(p.Rel); up != "." && up != "/"; up = path.Dir(up) {
+		if dirs[tongs.Path{Root: p.Root, Rel: up}] {
+			return true
+		}
+	}
+	return false
 }
 
 func isObject(raw json.RawMessage) bool {

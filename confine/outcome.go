@@ -331,7 +331,7 @@ func (p *process) commit(ctx context.Context, set *outcome.Set, keep []tongs.Cha
 	if conflict, ok := errors.AsType[*journal.ConflictError](err); ok {
 		told.Paths = nil
 		return tongs.Errorf(tongs.CodeStaleFile,
-			"the files changed while the command ran, so nothing that it changed holds: %w; look at them and run it again", conflict)
+			"somebody else changed files meanwhile, so nothing that the command changed holds: %w; look at them and run it again", conflict)
 	}
 	if err != nil {
 		told.Paths = nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -266,10 +267,38 @@ func (w *walk) newOutcomeQuestion(o *tongs.Outcome) approval.Question {
 	}
 	q := w.newQuestion(effects, effects)
 	q.Effects = effects[:min(len(effects), maxShown)]
-	q.Changes, q.ChangeCount = o.Changes[:min(len(o.Changes), maxShown)], len(o.Changes)
+	listed := slices.Clone(o.Changes)
+	measure(listed)
+	if len(listed) > maxShown { // what tells of most comes first
+		approval.Fold(listed)
+	}
+	q.Changes, q.ChangeCount = listed[:min(len(listed), maxShown)], len(listed)
 	q.Message = fmt.Sprintf("%s (ran on a copy: %s)", w.title(), summary(o.Changes))
 	q.Notes = append(q.Notes, o.Notes...)
 	return q
+}
+
+// measure counts what is in each added directory.
+func measure(changes []tongs.Change) {
+	dirs := map[tongs.Path]int{}
+	for i, c := range changes {
+		if c.Kind == tongs.Added && c.Type == tongs.FileDirectory {
+			dirs[c.Path] = i
+			changes[i].After = 0
+		}
+	}
+	for _, c := range changes {
+		size := c.After
+		if c.Type == tongs.FileDirectory {
+			size = 0
+		}
+		for up := path.Dir(c.Path.Rel); up != "." && up != "/"; up = path.Dir(up) {
+			if i, ok := dirs[tongs.Path{Root: c.Path.Root, Rel: up}]; ok {
+				changes[i].Below++
+				changes[i].After += size
+			}
+		}
+	}
 }
 
 // summary counts changes: "1 deleted, 2 added".

@@ -248,6 +248,7 @@ func (a *app) confirmApproval(ctx context.Context, q approval.Question, answer a
 	defer t.close()
 	p := &prompt{terminal: t, asker: &asker{}, q: q, palette: newPalette()}
 	if q.ChangeCount > 0 {
+		p.fold()
 		p.showOutcome(true, 0)
 	} else {
 		p.show(0)

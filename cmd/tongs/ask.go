@@ -60,6 +60,8 @@ type prompt struct {
 	*asker
 	palette
 	q approval.Question
+	// outer is how many of the changes of the question tell of all of them.
+	outer int
 }
 
 // previewLines is how much of a preview is shown before somebody asks for all of it.

@@ -30,6 +30,7 @@ const (
 
 // runOutcome asks which changes may hold.
 func (p *prompt) runOutcome(ctx context.Context) (*approval.Answer, error) {
+	p.fold()
 	room := p.height() - aroundLines - min(len(p.q.Changes), listLines)
 	inline := lineCount(p.q.Preview) <= max(inlineLines, room)
 	p.showOutcome(inline, listLines)
@@ -47,6 +48,15 @@ func (p *prompt) runOutcome(ctx context.Context) (*approval.Answer, error) {
 		if answer != nil || err != nil {
 			return answer, err
 		}
+	}
+}
+
+// fold lets a directory stand for what is in it, where there is much.
+func (p *prompt) fold() {
+	p.outer = len(p.q.Changes)
+	if p.q.ChangeCount > listLines {
+		p.q.Changes = slices.Clone(p.q.Changes)
+		p.outer = approval.Fold(p.q.Changes)
 	}
 }
 
@@ -122,7 +132,7 @@ func (p *prompt) showOutcome(inline bool, list int) {
 func (p *prompt) changeList(w io.Writer, changes []tongs.Change, limit int) {
 	shown := changes
 	if limit > 0 && len(shown) > limit {
-		shown = shown[:limit]
+		shown = shown[:min(limit, max(p.outer, 1))]
 	}
 	for i, line := range changeLines(shown) {
 		style := lipgloss.NewStyle()
@@ -131,8 +141,10 @@ func (p *prompt) changeList(w io.Writer, changes []tongs.Change, limit int) {
 		}
 		fmt.Fprintf(w, "  %3d  %s\n", i+1, style.Render(line))
 	}
-	if left := len(changes) - len(shown); left > 0 {
+	if left := p.outer - len(shown); limit > 0 && left > 0 {
 		fmt.Fprintf(w, "       and %d more; l lists them\n", left)
+	} else if limit > 0 && len(changes) > len(shown) {
+		fmt.Fprintln(w, "       l lists what is in the directories")
 	} else if left := p.q.ChangeCount - len(changes); left > 0 {
 		fmt.Fprintf(w, "       and %d more, which are too many to list; they can be kept by the name of a directory\n", left)
 	}
@@ -165,6 +177,8 @@ func changeSize(c tongs.Change) string {
 	switch {
 	case c.Type == tongs.FileDirectory && c.Kind == tongs.Deleted && c.Before > 0:
 		return "directory with " + output.Bytes(c.Before)
+	case c.Type == tongs.FileDirectory && c.Below > 0:
+		return fmt.Sprintf("directory with %s, %s", plural(c.Below, "path"), output.Bytes(c.After))
 	case c.Type == tongs.FileDirectory:
 		return "directory"
 	case c.Type == tongs.FileSymlink:
