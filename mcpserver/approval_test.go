@@ -143,15 +143,22 @@ func TestAnswerElsewhereUnblocks(t *testing.T) {
 			}
 			done <- res
 		}()
-		<-c.updated
-		<-c.updated // it goes on telling
+		told := 0
+		for told < 2 { // it goes on telling; before there is a question, that it runs
+			<-c.updated
+			c.mu.Lock()
+			if strings.Contains(c.progress[len(c.progress)-1].Message, "waiting for approval") {
+				told++
+			}
+			c.mu.Unlock()
+		}
 		open, err := w.store.List(t.Context(), true)
 		w.must(err)
 		if len(open) != 1 {
 			t.Fatalf("%d questions wait, want 1", len(open))
 		}
 		c.mu.Lock()
-		if m := c.progress[0].Message; !strings.Contains(m, open[0].ID) {
+		if m := c.progress[len(c.progress)-1].Message; !strings.Contains(m, open[0].ID) {
 			t.Errorf("progress says %q, want the question %s", m, open[0].ID)
 		}
 		c.mu.Unlock()

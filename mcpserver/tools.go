@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -148,6 +149,9 @@ func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
 		}
 	}
 	c.Items = slim(s.Items, described)
+	if bare := (jsonschema.Schema{Description: c.Description}); described && reflect.DeepEqual(c, bare) {
+		c.Types = []string{"string", "number", "boolean", "object", "array", "null"} // any value, and on purpose
+	}
 	return &c
 }
 
