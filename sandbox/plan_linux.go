@@ -335,16 +335,20 @@ func (p *plan) bind(t tree, target string) {
 	p.add(m)
 }
 
-// inside plans what holds inside the trees: pinned parents of protected paths, these paths, and hidden ones.
+// inside plans what holds inside the trees: pinned parents of protected and hidden paths, which would go elsewhere with
+// them, and these paths.
 func (p *plan) inside() {
 	pins := map[string]bool{}
 	pin := func(path string) {
 		root := p.res.treeOf(path)
-		for d := filepath.Dir(path); root != nil && d != root.path && inside(root.path, d); d = filepath.Dir(d) {
+		for d := filepath.Dir(path); root != nil && root.writable && d != root.path && inside(root.path, d); d = filepath.Dir(d) {
 			pins[d] = true
 		}
 	}
 	for _, path := range p.res.protected {
+		pin(path)
+	}
+	for _, path := range p.res.hidden {
 		pin(path)
 	}
 	for _, l := range p.res.changing {
