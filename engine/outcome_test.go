@@ -126,6 +126,29 @@ func TestRuleWantsACopy(t *testing.T) {
 	}
 }
 
+// Of many changes those are listed that tell of most: an added directory says how much is in it.
+func TestManyChangesAreTold(t *testing.T) {
+	run := &copying{changes: []tongs.Change{{Kind: tongs.Added, Type: tongs.FileDirectory, Path: tongs.Path{Rel: "lib"}}}}
+	for i := range 600 {
+		c := change(tongs.Added, fmt.Sprintf("lib/%03d", i))
+		c.After = 10
+		run.changes = append(run.changes, c)
+	}
+	run.changes = append(run.changes, change(tongs.Modified, "old.txt"))
+	b := setup(t, []tongs.Tool{contained(t)}, onCopies(run))
+	b.person.answer = func(approval.Question) approval.Answer {
+		return approval.Answer{Approved: true, Keep: []string{"lib/599"}}
+	}
+	must(t, b.call("echo", `{"text":"x"}`), "")
+	q := b.person.last()
+	if lib := q.Changes[0]; q.ChangeCount != 602 || len(q.Changes) != 500 || lib.Path.Rel != "lib" || lib.Below != 600 || lib.After != 6000 {
+		t.Errorf("%d changes, listed %d, first %+v", q.ChangeCount, len(q.Changes), lib)
+	}
+	if q.Changes[1].Path.Rel != "old.txt" || !slices.Equal(run.kept, []string{"added lib/599"}) {
+		t.Errorf("second %+v, kept %q", q.Changes[1], run.kept)
+	}
+}
+
 // A change of a protected name says what is special about it.
 func TestOutcomeNamesWhatIsProtected(t *testing.T) {
 	run := &copying{changes: []tongs.Change{change(tongs.Added, ".envrc"), change(tongs.Modified, "old.txt")}}

@@ -226,7 +226,11 @@ func (p *prompt) showKept(keep []string) {
 		}
 	}
 	part := func(word string, changes []tongs.Change) {
-		fmt.Fprintln(p.w, p.title.Render(fmt.Sprintf("%s (%d of %d):", word, len(changes), p.q.ChangeCount)))
+		of := fmt.Sprintf("%s (%d of %d):", word, len(changes), len(p.q.Changes))
+		if len(p.q.Changes) < p.q.ChangeCount {
+			of = fmt.Sprintf("%s (%d of the %d that are listed):", word, len(changes), len(p.q.Changes))
+		}
+		fmt.Fprintln(p.w, p.title.Render(of))
 		for i, line := range changeLines(changes[:min(len(changes), listLines)]) {
 			style := lipgloss.NewStyle()
 			if changes[i].Protected != "" {
@@ -239,9 +243,14 @@ func (p *prompt) showKept(keep []string) {
 		}
 	}
 	part("Kept", kept)
+	for _, path := range keep {
+		if !slices.ContainsFunc(kept, func(c tongs.Change) bool { return approval.Keeps(path, c) }) {
+			fmt.Fprintf(p.w, "  what there is at %s, which is not listed\n", clean(path))
+		}
+	}
 	part("Dropped", dropped)
 	if left := p.q.ChangeCount - len(p.q.Changes); left > 0 {
-		fmt.Fprintf(p.w, "  %d more are not listed; those below a directory that is kept are kept too\n", left)
+		fmt.Fprintf(p.w, "  %d more are not listed, and dropped unless they are below a path that is kept\n", left)
 	}
 }
 

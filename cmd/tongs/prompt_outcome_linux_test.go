@@ -155,6 +155,26 @@ func TestOutcomePagesWhatIsLong(t *testing.T) {
 	}
 }
 
+// Where there is much, a new directory stands for what is in it.
+func TestOutcomeFoldsDirectories(t *testing.T) {
+	d := newDesk(t)
+	d.script("fill.sh", "mkdir -p lib/sub; for i in $(seq 30); do echo $i > lib/sub/$i; done; echo x > lib/.envrc; echo two > a.txt\n")
+	c := d.terminal("call", "shell", "command=./fill.sh")
+	c.expect(`1  added +lib/\.envrc .*protected`)
+	c.expect(`2  modified +a\.txt`)
+	c.expect(`3  added +lib +directory with 32 paths, \d+ bytes\s+l lists what is in the directories`)
+	c.expect(chosen)
+	c.typing("k")
+	c.expect(`Keep which\? .*: `)
+	c.typing("2 lib/sub/7\r")
+	c.expect(`Kept \(2 of 34\):`)
+	c.expect(`Esc goes back: `)
+	c.typing("y")
+	if code := c.exit(); code != 0 || d.read("a.txt") != "two\n" || !d.has("lib/sub/7") || d.has("lib/sub/8") || d.has("lib/.envrc") {
+		t.Errorf("exit %d\n%s", code, c.screen())
+	}
+}
+
 // Names and contents that a program chose cannot pass for ours.
 func TestOutcomeShowsUntrustedTextHarmless(t *testing.T) {
 	d := newDesk(t)
