@@ -245,3 +245,23 @@ func TestAttackPlantedThroughACopy(t *testing.T) {
 		t.Errorf("held %q: %s", out.Held, res.Content)
 	}
 }
+
+// A rule hides a file from programs. Moving the directory that it is in does not bring it to where no rule is about it.
+func TestAttackMovingWhatARuleHides(t *testing.T) {
+	for _, args := range []string{script("mv deep moved; true"), onCopy("mv deep moved; true"), script("mkdir x; mv deep/er x/er; true")} {
+		rules := []tongs.Rule{{Effects: tongs.Kinds(tongs.EffectRead), Pattern: "deep/er/plan.txt", Decision: tongs.Blocked, Layer: tongs.LayerUser}}
+		opt := withCopies(t)
+		opt.Rules = func() []tongs.Rule { return rules }
+		b := setup(t, opt, rules...)
+		b.write(t, "deep/er/plan.txt", "PLAN")
+		_, res := b.run(t, args)
+		for _, name := range []string{"moved/er/plan.txt", "x/er/plan.txt"} {
+			if shape(t, b.dir, name) == "PLAN" {
+				t.Errorf("%s: moved, and out of the rule: %s", args, res.Content)
+			}
+		}
+		if out, _ := b.run(t, script("cat moved/er/plan.txt x/er/plan.txt; true")); strings.Contains(out.Out, "PLAN") {
+			t.Errorf("%s: read", args)
+		}
+	}
+}

@@ -38,15 +38,18 @@ func seatbeltProfile(res *resolved, tmp string, mode NetworkMode, proxyPort stri
 			rule("deny", "file-write*", t.path)
 		}
 	}
-	for _, p := range append(slices.Clone(res.protected), res.absent...) {
-		rule("deny", "file-write*", p)
-		// Renaming a parent away would get round it.
+	pin := func(p string) { // renaming a parent away would get round it
 		for d := filepath.Dir(p); res.treeOf(d) != nil && d != res.treeOf(d).path; d = filepath.Dir(d) {
 			b.WriteString("(deny file-write-unlink (literal " + seatbeltString(d) + "))\n")
 		}
 	}
+	for _, p := range append(slices.Clone(res.protected), res.absent...) {
+		rule("deny", "file-write*", p)
+		pin(p)
+	}
 	for _, p := range res.hidden {
 		rule("deny", "file-read* file-write*", p)
+		pin(p)
 	}
 	switch mode {
 	case NetworkOpen:
