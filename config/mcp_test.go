@@ -27,7 +27,7 @@ mcp:
     args: [-y, server, 8080, ""]
     env: {TOKEN: "${T}", EMPTY: ""}
     tools: [read, write]
-    network: [registry.npmjs.org]
+    network: [packages.example.com]
     timeout: 90s
     sandbox: off
     approval: {default: ask, tools: {read: preApproved}}
@@ -47,7 +47,7 @@ toolsets:
 	}
 	f := byName["files"]
 	if f.Command != "npx" || strings.Join(f.Args, "|") != "-y|server|8080|" || f.Env["TOKEN"] != "${T}" || !f.Unconfined ||
-		f.Timeout != 90*time.Second || f.Network[0] != "registry.npmjs.org" || f.Origin != "config.yaml:3" {
+		f.Timeout != 90*time.Second || f.Network[0] != "packages.example.com" || f.Origin != "config.yaml:3" {
 		t.Errorf("%+v", f)
 	}
 	if v, ok := f.Env["EMPTY"]; !ok || v != "" {

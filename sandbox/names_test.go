@@ -132,8 +132,8 @@ func TestFindingWhatWasDenied(t *testing.T) {
 		{"cat: " + dir + "/home/absent: No such file or directory", "", nil},
 		{"Error: EACCES: permission denied, open '" + dir + "/home/.ssh/id'", "", []Denial{{Kind: "read", Path: dir + "/home/.ssh/id"}}},
 		{"curl: (6) Could not resolve host: example.org", "", []Denial{{Kind: "network", Host: "example.org"}}},
-		{"npm error request to https://registry.npmjs.org/x failed, reason: getaddrinfo EAI_AGAIN registry.npmjs.org", "", []Denial{{Kind: "network", Host: "registry.npmjs.org"}}},
-		{"Get \"https://proxy.golang.org\": dial tcp: lookup proxy.golang.org on [::1]:53", "", []Denial{{Kind: "network", Host: "proxy.golang.org"}}},
+		{"npm error request to https://packages.example.com/x failed, reason: getaddrinfo EAI_AGAIN packages.example.com", "", []Denial{{Kind: "network", Host: "packages.example.com"}}},
+		{"Get \"https://modules.example.com\": dial tcp: lookup modules.example.com on [::1]:53", "", []Denial{{Kind: "network", Host: "modules.example.com"}}},
 		{"curl: (6) Could not resolve host: example.org", NetworkOpen, nil},
 		{"all is well with " + dir + "/home/.ssh/id", "", nil},
 	} {

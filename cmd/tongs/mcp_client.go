@@ -82,11 +82,8 @@ func pairs(flag string, list []string) (map[string]string, error) {
 	return set, nil
 }
 
-// registries are the hosts that programs need which fetch what they run.
-var registries = map[string][]string{
-	"npx": {"registry.npmjs.org"}, "npm": {"registry.npmjs.org"}, "pnpm": {"registry.npmjs.org"}, "bunx": {"registry.npmjs.org"},
-	"uvx": {"pypi.org", "files.pythonhosted.org"}, "uv": {"pypi.org", "files.pythonhosted.org"}, "pipx": {"pypi.org", "files.pythonhosted.org"},
-}
+// fetchers are programs that fetch what they run.
+var fetchers = []string{"npx", "npm", "pnpm", "bunx", "uvx", "uv", "pipx"}
 
 // addServers writes servers into the user's configuration, all or none.
 func (a *app) addServers(list []config.MCPServer) error {
@@ -96,9 +93,6 @@ func (a *app) addServers(list []config.MCPServer) error {
 	}
 	for i := range list {
 		m := &list[i]
-		if hosts := registries[strings.TrimSuffix(filepath.Base(m.Command), ".exe")]; len(m.Network) == 0 && !m.Unconfined {
-			m.Network = hosts
-		}
 		if err := asServer(*m).Check(); err != nil {
 			return err
 		}
@@ -113,6 +107,8 @@ func (a *app) addServers(list []config.MCPServer) error {
 		fmt.Fprintf(a.err, "Added %s to %s.\n", clean(m.Name), clean(path))
 		if hosts := strings.Join(m.Network, ", "); hosts != "" {
 			fmt.Fprintf(a.err, "  It may reach %s.\n", clean(hosts))
+		} else if slices.Contains(fetchers, strings.TrimSuffix(filepath.Base(m.Command), ".exe")) && !m.Unconfined {
+			fmt.Fprintln(a.err, "  It fetches what it runs: name the host of its packages under network, or approve it when you are asked.")
 		}
 		for _, key := range slices.Sorted(maps.Keys(bothOf(m.Env, m.Headers))) {
 			if v := bothOf(m.Env, m.Headers)[key]; secrets.SecretName(key) && !strings.Contains(v, "${") && v != "" {
