@@ -23,6 +23,8 @@ type entry struct {
 	// a change.
 	seen [3]stamp
 	sure bool
+	// paths are those that every refresh looks at, below the forge: the directory, tool.yaml and the entrypoint.
+	paths [3]string
 
 	manifest *Manifest
 	// problem says why the tool cannot be used, empty where it can.
@@ -68,18 +70,23 @@ func (s *Set) Refresh() (changed bool, err error) {
 
 func (s *Set) scan(before *snapshot) (*snapshot, bool, error) {
 	now := time.Now()
-	top, err := stampOf(s.opt.Dir)
+	at, err := stampOf(s.opt.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &snapshot{}, len(before.entries) > 0, nil
 	}
 	if err != nil {
 		return nil, false, err
 	}
+	top, err := openTop(s.opt.Dir)
+	if err != nil {
+		return nil, false, err
+	}
+	defer top.close()
 	records, _ := stampOf(s.store.records())
 	asBefore := records == before.records // who approved what
-	if before.sure && top == before.top && asBefore {
-		if dirty := s.unchanged(before); len(dirty) > 0 {
-			return s.again(before, dirty)
+	if before.sure && at == before.top && asBefore {
+		if dirty := unchanged(top, before); len(dirty) > 0 {
+			return s.again(top, before, dirty)
 		}
 		return before, false, nil
 	}
@@ -87,14 +94,14 @@ func (s *Set) scan(before *snapshot) (*snapshot, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	next := &snapshot{top: top, records: records, entries: make([]*entry, 0, len(names))}
-	next.sure = old(top, now) && (records.Missing || old(records, now))
+	next := &snapshot{top: at, records: records, entries: make([]*entry, 0, len(names))}
+	next.sure = old(at, now) && (records.Missing || old(records, now))
 	changed := len(names) != len(before.entries)
 	for _, name := range names {
 		was := before.find(name)
 		e := was
-		if was == nil || !was.sure || !before.sure || !asBefore || was.look() != was.seen {
-			e = s.read(name, was)
+		if was == nil || !was.sure || !before.sure || !asBefore || was.look(top) != was.seen {
+			e = s.read(top, name, was)
 			changed = changed || was == nil || !was.same(e)
 		}
 		next.entries = append(next.entries, e)
@@ -103,12 +110,12 @@ func (s *Set) scan(before *snapshot) (*snapshot, bool, error) {
 }
 
 // again reads the entries that may have changed, of a directory that holds the same names as before.
-func (s *Set) again(before *snapshot, dirty []int) (*snapshot, bool, error) {
+func (s *Set) again(top *top, before *snapshot, dirty []int) (*snapshot, bool, error) {
 	next := &snapshot{top: before.top, records: before.records, sure: true, entries: slices.Clone(before.entries)}
 	changed := false
 	for _, i := range dirty {
 		was := before.entries[i]
-		e := s.read(was.name, was)
+		e := s.read(top, was.name, was)
 		changed = changed || !was.same(e)
 		next.entries[i] = e
 	}
@@ -119,23 +126,23 @@ func (s *Set) again(before *snapshot, dirty []int) (*snapshot, bool, error) {
 const lanes = 2
 
 // unchanged returns the places of the entries that may have changed; nil where none has.
-func (s *Set) unchanged(before *snapshot) (dirty []int) {
+func unchanged(top *top, before *snapshot) (dirty []int) {
 	n := len(before.entries)
 	if n < 64 {
-		return dirtyIn(before.entries, 0, n)
+		return dirtyIn(top, before.entries, 0, n)
 	}
 	var parts [lanes][]int
 	var all sync.WaitGroup
 	for lane := range lanes {
-		all.Go(func() { parts[lane] = dirtyIn(before.entries, lane*n/lanes, (lane+1)*n/lanes) })
+		all.Go(func() { parts[lane] = dirtyIn(top, before.entries, lane*n/lanes, (lane+1)*n/lanes) })
 	}
 	all.Wait()
 	return slices.Concat(parts[:]...)
 }
 
-func dirtyIn(entries []*entry, from, to int) (dirty []int) {
+func dirtyIn(top *top, entries []*entry, from, to int) (dirty []int) {
 	for i := from; i < to; i++ {
-		if e := entries[i]; !e.sure || e.look() != e.seen {
+		if e := entries[i]; !e.sure || e.look(top) != e.seen {
 			dirty = append(dirty, i)
 		}
 	}
@@ -158,11 +165,11 @@ func (s *Set) names() ([]string, error) {
 }
 
 // look returns the stat identities that tell whether the entry must be read again.
-func (e *entry) look() (seen [3]stamp) {
-	seen[0], _ = stampOf(e.dir)
-	seen[1], _ = stampOf(e.dir + string(filepath.Separator) + ManifestName)
-	if e.manifest != nil {
-		seen[2], _ = stampOf(e.dir + string(filepath.Separator) + e.manifest.Entrypoint)
+func (e *entry) look(top *top) (seen [3]stamp) {
+	for i, p := range e.paths {
+		if p != "" {
+			seen[i] = top.stamp(p)
+		}
 	}
 	return seen
 }
@@ -178,17 +185,22 @@ func (e *entry) same(o *entry) bool {
 }
 
 // read reads a tool. What was known of it is kept where it did not change, so that a tool that is the same is the same one.
-func (s *Set) read(name string, was *entry) *entry {
+func (s *Set) read(top *top, name string, was *entry) *entry {
 	e := &entry{name: name, dir: filepath.Join(s.opt.Dir, name), record: &record{}}
+	e.paths = [3]string{name, filepath.Join(name, ManifestName)}
 	if was != nil {
-		e.manifest = was.manifest // its entrypoint is looked at before the manifest is read
+		e.paths[2] = was.paths[2] // the entrypoint is looked at before the manifest is read
 	}
 	now := time.Now()
-	seen := e.look()
-	e.manifest = nil
+	seen := e.look(top)
 	s.fill(e, was)
-	if again := e.look(); e.manifest != nil && again[2] != seen[2] {
-		seen = again
+	entrypoint := ""
+	if e.manifest != nil {
+		entrypoint = filepath.Join(name, e.manifest.Entrypoint)
+	}
+	if entrypoint != e.paths[2] { // another one than before, or the first
+		e.paths[2] = entrypoint
+		seen[2] = e.look(top)[2]
 	}
 	e.seen, e.sure = seen, true
 	for _, st := range seen {

@@ -61,7 +61,7 @@ func New(opt Options) (*Set, error) {
 		opt.Timeout = 30 * time.Second
 	}
 	if opt.MaxTimeout <= 0 {
-		opt.MaxTimeout = 600 * time.Second
+		opt.MaxTimeout = max(600*time.Second, opt.Timeout)
 	}
 	if opt.LookPath == nil {
 		opt.LookPath = lookPath

@@ -64,7 +64,9 @@ func TestChangesAreSeen(t *testing.T) {
 		t.Fatalf("touching it changed it: %+v", s)
 	}
 	for name, change := range map[string]func() error{
-		"program":  func() error { return os.WriteFile(filepath.Join(b.forge, "a", "run"), []byte("#!/bin/sh\necho b\n"), 0o755) },
+		"program": func() error {
+			return os.WriteFile(filepath.Join(b.forge, "a", "run"), []byte("#!/bin/sh\necho b\n"), 0o755)
+		},
 		"new file": func() error { return os.WriteFile(filepath.Join(b.forge, "a", "data.txt"), nil, 0o644) },
 		"mode":     func() error { return os.Chmod(filepath.Join(b.forge, "a", "tool.yaml"), 0o755) },
 	} {

@@ -3,8 +3,8 @@
 package custom
 
 import (
-	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // stampOf looks at a file, without following a link.
@@ -16,5 +16,15 @@ func stampOf(name string) (stamp, error) {
 	return stamp{Size: info.Size(), Mtime: info.ModTime().UnixNano(), Mode: uint32(info.Mode())}, nil
 }
 
-func (s stamp) regular() bool { return fs.FileMode(s.Mode).IsRegular() && !s.Missing }
-func (s stamp) dir() bool     { return fs.FileMode(s.Mode).IsDir() }
+// top is the forge.
+type top struct{ dir string }
+
+func openTop(dir string) (*top, error) { return &top{dir}, nil }
+
+func (t *top) close() {}
+
+// stamp looks at what is at a path below the forge.
+func (t *top) stamp(rel string) stamp {
+	s, _ := stampOf(filepath.Join(t.dir, rel))
+	return s
+}
