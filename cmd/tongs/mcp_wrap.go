@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -30,7 +29,7 @@ func (a *app) mcpWrapCommand() *cobra.Command {
 			"server in the configuration of any client. The program sees the workspace, and reaches the hosts of --network and no\n" +
 			"others. The exit code is the program's; what it was kept from is reported on standard error when it ends.\n" +
 			"Nobody is asked and nothing is logged: the client decides about calls.",
-		Example: "  tongs mcp wrap -- npx -y @modelcontextprotocol/server-filesystem .\n" +
+		Example: "  tongs mcp wrap --network packages.example.com -- npx -y @modelcontextprotocol/server-filesystem .\n" +
 			"  tongs mcp wrap --network api.github.com --env GITHUB_TOKEN -- github-mcp-server stdio\n" +
 			"  tongs mcp wrap --read-only --workspace ~/notes -- notes-server",
 		Args: cobra.MinimumNArgs(1),
@@ -56,9 +55,6 @@ func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
 		return err
 	}
 	allowed := map[string]bool{}
-	if len(w.network) == 0 {
-		w.network = registries[strings.TrimSuffix(filepath.Base(argv[0]), ".exe")]
-	}
 	for _, host := range w.network {
 		t, err := netguard.ParseTarget(host, 443)
 		if err != nil {
