@@ -88,7 +88,8 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 			Name: "run", Description: "Runs a script.", Needs: tongs.Execute, Optional: tongs.Read | tongs.Write | tongs.Network, Default: tongs.PreApproved,
 		},
 		Plan: func(_ context.Context, _ *tongs.View, in runIn) (*tongs.Plan, error) {
-			return &tongs.Plan{Effects: []tongs.Effect{{Kind: tongs.EffectExecute, Argv: []string{"sh", "-c", in.Script}}}}, nil
+			effects := []tongs.Effect{{Kind: tongs.EffectExecute, Argv: []string{"sh", "-c", in.Script}}}
+			return &tongs.Plan{Effects: effects, Contained: in.Copy}, nil
 		},
 		Run: func(ctx context.Context, env *tongs.Env, in runIn) (runOut, error) {
 			var out bytes.Buffer
@@ -130,8 +131,9 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 		return approval.Answer{Approved: b.say}, nil
 	})
 	b.desk = &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}}
+	confiner := confine.New(opt)
 	b.Engine, err = engine.New(engine.Options{
-		Registry: tools, Workspace: ws, Audit: b.log, Commands: confine.New(opt).Commands,
+		Registry: tools, Workspace: ws, Audit: b.log, Commands: confiner.Commands, Outcomes: confiner.Outcomes,
 		Approval: b.desk,
 		Rules: func() []tongs.Rule {
 			return append(more, tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork), Decision: tongs.Ask, Layer: tongs.LayerUser})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/journal"
 )
 
 func onCopy(script string) string {
@@ -213,14 +214,18 @@ func TestAttackDryRunsLeaveNothing(t *testing.T) {
 	b := setupIn(t, dir, opt)
 	b.write(t, "cache/old", "old")
 	b.write(t, "a.txt", "a")
-	args := []byte(`{"script":"echo x > cache/new; rm cache/old; echo x > a.txt; mkdir .git; echo evil > .npmrc"}`)
-	res := b.Call(t.Context(), &tongs.Call{Tool: "run", Args: args, DryRun: true})
-	if res.Error == nil { // the tool of this test is not one that can be run dry
-		for name, want := range map[string]string{"cache/new": "nothing", "cache/old": "old", "a.txt": "a", ".npmrc": "nothing"} {
-			if got := shape(t, b.dir, name); got != want {
-				t.Errorf("%s is %q", name, got)
-			}
+	args := onCopy("echo x > cache/new; rm cache/old; echo x > a.txt; echo evil > .npmrc; cat a.txt")
+	res := b.Call(t.Context(), &tongs.Call{Tool: "run", Args: []byte(args), DryRun: true})
+	if res.Error != nil || !strings.Contains(res.Content, "x") || len(b.asked) != 0 {
+		t.Fatalf("asked %d times: %s", len(b.asked), res.Content)
+	}
+	for name, want := range map[string]string{"cache/new": "nothing", "cache/old": "old", "a.txt": "a", ".npmrc": "nothing"} {
+		if got := shape(t, b.dir, name); got != want {
+			t.Errorf("%s is %q", name, got)
 		}
+	}
+	if list, err := opt.Changes.List(journal.Filter{}); err != nil || len(list) != 0 {
+		t.Errorf("the journal has %v, %v", list, err)
 	}
 	if left, _ := os.ReadDir(opt.Layers); len(left) != 0 {
 		t.Errorf("left in the layers: %v", left)
@@ -263,5 +268,37 @@ func TestAttackMovingWhatARuleHides(t *testing.T) {
 		if out, _ := b.run(t, script("cat moved/er/plan.txt x/er/plan.txt; true")); strings.Contains(out.Out, "PLAN") {
 			t.Errorf("%s: read", args)
 		}
+	}
+}
+
+// A rule about paths holds for what comes there from a copy, however it comes.
+func TestAttackRulesAboutWhatComesFromACopy(t *testing.T) {
+	rules := []tongs.Rule{
+		pre("edit"), pre("write_file"), pre("delete_file"),
+		{Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "locked/**", Decision: tongs.Blocked, Layer: tongs.LayerUser},
+		{Effects: tongs.Kinds(tongs.EffectDelete), Pattern: "**/*.keep", Decision: tongs.Blocked, Layer: tongs.LayerUser},
+	}
+	for _, script := range []string{
+		"mkdir -p locked; echo evil > locked/new", "mkdir -p locked/deep; echo evil > locked/deep/new", "mkdir -p locked; mv a.txt locked/a.txt",
+		"mkdir -p locked; ln -s ../a.txt locked/link", "rm link; mkdir link; mkdir locked; echo evil > locked/new", "rm -rf sub", "rm sub/x.keep", "mv sub/x.keep sub/y",
+		"rm -rf sub; echo evil > sub", "mkdir d; mv sub d/sub", "rm -rf sub; mkdir sub; echo x > sub/y",
+	} {
+		t.Run(script, func(t *testing.T) {
+			opt := withCopies(t)
+			opt.Rules = func() []tongs.Rule { return rules }
+			b := setup(t, opt, rules...)
+			b.write(t, "a.txt", "a")
+			b.write(t, "sub/x.keep", "keep")
+			if err := os.Symlink("a.txt", filepath.Join(b.dir, "link")); err != nil {
+				t.Fatal(err)
+			}
+			_, res := b.run(t, onCopy(script+"; true"))
+			if entries, _ := os.ReadDir(filepath.Join(b.dir, "locked")); len(entries) != 0 {
+				t.Errorf("in locked are %v: %s", entries, res.Content)
+			}
+			if got := shape(t, b.dir, "sub/x.keep"); got != "keep" {
+				t.Errorf("sub/x.keep is %q: %s", got, res.Content)
+			}
+		})
 	}
 }

@@ -3,10 +3,12 @@ package outcome_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tongs-ai/tongs"
@@ -171,5 +173,61 @@ func TestAttackParentsBecomeLinks(t *testing.T) {
 				t.Errorf("outside is %q", data)
 			}
 		})
+	}
+}
+
+// Several processes commit to the same files at once: one of them wins, whole, and the others are told.
+func TestAttackCommitsAtOnce(t *testing.T) {
+	b := newBed(t)
+	b.write(map[string]string{"a": "0\n", "dir/gone": "0\n", "b": "0\n"})
+	var sets []*outcome.Set
+	var journals []*journal.Journal
+	for i := range 4 {
+		j, err := journal.Open(journal.Options{Dir: b.journal.Dir(), NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { j.Close() })
+		journals = append(journals, j)
+		sets = append(sets, b.sh(fmt.Sprintf("echo %d > a; echo %d > b; rm -r dir; mkdir new; echo %d > new/x", i, i, i)))
+	}
+	start, won := make(chan struct{}), make(chan int, len(sets))
+	var wg sync.WaitGroup
+	for i, s := range sets {
+		wg.Go(func() {
+			<-start
+			if _, err := s.Commit(context.Background(), journals[i], journal.Entry{Call: fmt.Sprint(i), Roots: map[string]string{"": b.ws}}, nil); err == nil {
+				won <- i
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	close(won)
+	var winners []int
+	for i := range won {
+		winners = append(winners, i)
+	}
+	if len(winners) > 1 {
+		t.Fatalf("%v all won", winners)
+	}
+	want := "0\n"
+	if len(winners) == 1 {
+		want = fmt.Sprintf("%d\n", winners[0])
+		if b.read("new/x") != want {
+			t.Errorf("new/x is %q", b.read("new/x"))
+		}
+	}
+	if b.read("a") != want || b.read("b") != want {
+		t.Errorf("a is %q and b %q, want %q", b.read("a"), b.read("b"), want)
+	}
+	entries, err := os.ReadDir(b.ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), journal.StagePrefix) || strings.Contains(e.Name(), ".before-") {
+			t.Errorf("%s was left", e.Name())
+		}
 	}
 }
