@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/mcpserver"
 )
 
@@ -59,7 +60,7 @@ func (a *app) openServer(ctx context.Context, mode *tongs.Mode, wait time.Durati
 	if err != nil {
 		return nil, nil, err
 	}
-	zones := []tongs.Zone{{Path: tongs.Path{Root: "spill", Rel: "."}}}
+	zones := []tongs.Zone{{Path: tongs.Path{Root: "spill", Rel: "."}}, {Path: tongs.Path{Root: custom.Root, Rel: "."}, Writable: true}}
 	for _, z := range sys.cfg.Zones {
 		zones = append(zones, tongs.Zone{Path: tongs.Path{Root: z.Name, Rel: "."}, Writable: z.Writable})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/tongs-ai/tongs/builtin/shell"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/journal"
@@ -132,6 +133,7 @@ type system struct {
 	shell     *shell.Set
 	confined  *confine.Confiner
 	mcp       *mcpclient.Set
+	forge     *forge
 	// live knows the files of the workspace, in a process that lives on; nil elsewhere.
 	live *live.Service
 }
@@ -184,7 +186,7 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 	if sys.cfg, err = a.configure(sys.place, w); err != nil {
 		return nil, err
 	}
-	rules := append(shell.Rules(), sys.cfg.Rules...)
+	rules := append(append(shell.Rules(), custom.Rules()...), sys.cfg.Rules...)
 	opt := engine.Options{Rules: func() []tongs.Rule { return rules }, Mode: sys.cfg.Mode, Granted: sys.cfg.Granted}
 	var confined *confine.Confiner
 	if !w.memory {
@@ -208,7 +210,10 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 	if err = sys.addUndo(); err != nil {
 		return nil, err
 	}
-	opt.Registry, opt.Reviewed = sys.registry, sys.mcp.Reviewed
+	if err = sys.addForge(a, w, &opt); err != nil {
+		return nil, err
+	}
+	opt.Registry, opt.Reviewed = sys.registry, sys.reviewed
 	if sys.engine, err = engine.New(opt); err != nil {
 		return nil, err
 	}
@@ -226,7 +231,7 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	if err != nil {
 		return nil, err
 	}
-	roots := []workspace.Root{{Name: "spill", Dir: spill.Dir(), Inside: true}}
+	roots := append([]workspace.Root{{Name: "spill", Dir: spill.Dir(), Inside: true}}, s.forgeRoot()...)
 	for _, z := range s.cfg.Zones {
 		roots = append(roots, workspace.Root{Name: z.Name, Dir: z.Dir, Writable: z.Writable})
 	}
@@ -263,8 +268,9 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	}
 	confined := confine.New(confine.Options{
 		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules), Rules: opt.Rules,
-		Cache:   filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
-		Changes: s.journal, Layers: filepath.Join(s.stateDir, "layers"),
+		Programs: filepath.Join(forgeState(s.stateDir), "programs"),
+		Cache:    filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
+		Changes:  s.journal, Layers: filepath.Join(s.stateDir, "layers"),
 		Through: s.cfg.Sandbox.Paths(s.workspace.Dir()),
 		Runs:    filepath.Join(s.stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(s.workspace.Dir())))[:16]),
 		Limits: sandbox.Limits{
@@ -341,6 +347,7 @@ func (s *system) close() {
 	if s.live != nil {
 		_ = s.live.Close()
 	}
+	s.forge.close()
 	if s.mcp != nil {
 		s.mcp.Close()
 	}
@@ -417,4 +424,6 @@ func (s *system) describe(texts registry.Texts, spec *tongs.Spec) (string, error
 	return text, nil
 }
 
-func (s *system) warnings() []string { return s.registry.Set().Warnings() }
+func (s *system) warnings() []string {
+	return append(s.registry.Set().Warnings(), s.forge.warnings()...)
+}

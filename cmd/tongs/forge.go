@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/custom"
+)
+
+func (a *app) forgeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "forge", Short: "Make, approve and look after custom tools",
+		Long: "Custom tools are programs in directories of their own, ~/.forge/tools/NAME or those below $FORGE_TOOLS_DIR. Agents make them\n" +
+			"with create_custom_tool and build_custom_tool, people with these commands or by hand. A tool runs only as you approved\n" +
+			"it: a change of one byte in its source, its tool.yaml or its program has it asked about again.",
+		Example: "  tongs forge new word-count --description 'Counts words' --param path:string:required\n  tongs forge build word-count\n  tongs forge approve word-count",
+	}
+	cmd.AddCommand(a.forgeNewCommand(), a.forgeBuildCommand(), a.forgeTestCommand(), a.forgeListCommand(), a.forgeShowCommand(),
+		a.forgeApproveCommand(), a.forgeDisableCommand(), a.forgeRemoveCommand(), a.forgeExportCommand(), a.forgeImportCommand(), a.forgeStatsCommand())
+	return cmd
+}
+
+// openForge opens the custom tools alone.
+func (a *app) openForge() (*custom.Set, error) {
+	p, err := a.locate()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := findForge()
+	if err != nil {
+		return nil, err
+	}
+	return custom.New(custom.Options{Dir: dir, State: forgeState(p.stateDir)})
+}
+
+func (a *app) forgeNewCommand() *cobra.Command {
+	var d custom.Draft
+	var params []string
+	var source string
+	cmd := &cobra.Command{
+		Use: "new NAME --description TEXT", Short: "Make a custom tool that works, to be edited",
+		Long: "Make the directory of a custom tool with a tool.yaml, a program that takes the declared parameters, and a test that passes.\n" +
+			"A parameter is NAME:TYPE, or NAME:TYPE:required; the types are string, number, integer, boolean and array.",
+		Example: "  tongs forge new word-count --description 'Counts words' --param path:string:required --language python",
+		Args:    cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVar(&d.Description, "description", "", "what the tool does, in a sentence")
+	cmd.Flags().StringVar(&d.Usage, "usage", "", "when and how to use it")
+	cmd.Flags().StringVar(&d.Language, "language", "go", "go, sh or python")
+	cmd.Flags().StringVar(&source, "source", "", "a file with its program, instead of boilerplate")
+	cmd.Flags().StringArrayVar(&params, "param", nil, "a parameter, as NAME:TYPE or NAME:TYPE:required")
+	cmd.RunE = a.run(func(_ *cobra.Command, args []string) error {
+		d.Name = args[0]
+		for _, p := range params {
+			parts := strings.Split(p, ":")
+			if len(parts) < 2 || len(parts) > 3 || len(parts) == 3 && parts[2] != "required" {
+				return usagef("--param %q: want NAME:TYPE or NAME:TYPE:required", p)
+			}
+			d.Parameters = append(d.Parameters, custom.Parameter{Name: parts[0], Type: parts[1], Required: len(parts) == 3})
+		}
+		if source != "" {
+			data, err := os.ReadFile(source)
+			if err != nil {
+				return err
+			}
+			d.Source = string(data)
+		}
+		made, err := d.Scaffold()
+		if err != nil {
+			return err
+		}
+		forge, err := findForge()
+		if err != nil {
+			return err
+		}
+		dir, err := made.Write(forge)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "Made %s: %s.\nNext: edit it, then tongs forge build %s\n", clean(dir), strings.Join(made.Names(), ", "), d.Name)
+		return nil
+	})
+	return cmd
+}
+
+func (a *app) forgeBuildCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "build NAME", Short: "Compile and test a custom tool in the sandbox", Example: "  tongs forge build word-count", Args: cobra.ExactArgs(1),
+		Long: "Compile a custom tool, run its test and the examples of its tool.yaml, in the sandbox and without a network. What was built\n" +
+			"from the same sources before is taken from there.",
+		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+			return a.callAs(cmd.Context(), "build_custom_tool", map[string]any{"name": args[0]})
+		}),
+	}
+}
+
+func (a *app) forgeTestCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "test NAME", Short: "Run the test and the examples of a custom tool again", Example: "  tongs forge test word-count", Args: cobra.ExactArgs(1),
+		Long: "Compile a custom tool and run its test and examples in the sandbox, also where the same sources were built before.",
+		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+			return a.callAs(cmd.Context(), "build_custom_tool", map[string]any{"name": args[0], "again": true})
+		}),
+	}
+}
+
+// callAs makes a call that the person who runs this command wants: it is logged like any other, and nobody else is asked.
+func (a *app) callAs(ctx context.Context, tool string, args map[string]any) error {
+	all := tongs.ModeAll
+	sys, err := a.open(ctx, wiring{mode: &all})
+	if err != nil {
+		return err
+	}
+	defer sys.close()
+	data, err := json.Marshal(args)
+	if err != nil {
+		return err
+	}
+	res := sys.engine.Call(ctx, &tongs.Call{Tool: tool, Args: data, Reason: "tongs forge"})
+	if _, err := fmt.Fprintln(a.out, cleanLines(strings.TrimRight(res.Content, "\n"))); err != nil {
+		return err
+	}
+	if res.Error != nil {
+		return tongs.Errorf(res.Error.Code, "%s", strings.SplitN(res.Error.Message, "\n", 2)[0])
+	}
+	return nil
+}
+
+func (a *app) forgeListCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the custom tools, the broken ones too", Example: "  tongs forge list\n  tongs forge list --format json", Args: cobra.NoArgs,
+	}
+	formatFlag(cmd, &format, "table", "table", "json")
+	cmd.RunE = a.run(func(*cobra.Command, []string) error {
+		set, err := a.openForge()
+		if err != nil {
+			return err
+		}
+		states := set.States()
+		if format == "json" {
+			return a.json(states)
+		}
+		if len(states) == 0 {
+			fmt.Fprintf(a.err, "There are no custom tools in %s. 'tongs forge new' makes one.\n", clean(set.Dir()))
+			return nil
+		}
+		rows := make([][]string, 0, len(states))
+		for _, s := range states {
+			rows = append(rows, []string{s.Name, string(s.Status), s.Version, s.Language, firstLine(s.Description)})
+		}
+		if err := a.table([]string{"TOOL", "STATE", "VERSION", "LANGUAGE", "DESCRIPTION"}, rows); err != nil {
+			return err
+		}
+		for _, s := range states {
+			if s.Detail != "" {
+				fmt.Fprintf(a.err, "%s is %s: %s\n", clean(s.Name), s.Status, clean(s.Detail))
+			}
+		}
+		return nil
+	})
+	return cmd
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+func (a *app) forgeShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a custom tool: all of it, or how it differs from what you approved", Example: "  tongs forge show word-count",
+		Args: cobra.ExactArgs(1),
+		RunE: a.run(func(_ *cobra.Command, args []string) error {
+			set, err := a.openForge()
+			if err != nil {
+				return err
+			}
+			v, err := set.Look(args[0])
+			if err != nil {
+				return err
+			}
+			s := v.State
+			fmt.Fprintf(a.err, "%s is %s. %s\n", clean(s.Name), s.Status, clean(s.Detail))
+			if s.ApprovedBy != "" {
+				fmt.Fprintf(a.err, "Approved by %s on %s.\n", clean(s.ApprovedBy), s.ApprovedAt.Format("2006-01-02 15:04"))
+			}
+			_, err = fmt.Fprintln(a.out, cleanLines(strings.TrimRight(v.Text, "\n")))
+			return err
+		}),
+	}
+}
+
+func (a *app) forgeApproveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "approve NAME", Short: "Look at a custom tool, and approve it as it is",
+		Long: "Show a custom tool, all of it the first time and what changed since you last approved it after that, and approve exactly\n" +
+			"that. It must be confirmed by typing at a real terminal.",
+		Example: "  tongs forge approve word-count", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+			set, err := a.openForge()
+			if err != nil {
+				return err
+			}
+			v, err := set.Look(args[0])
+			if err != nil {
+				return err
+			}
+			if v.State.Status == custom.Broken {
+				return tongs.Errorf(tongs.CodeConfigError, "%s cannot be used: %s", v.State.Name, v.State.Detail)
+			}
+			if !v.Changed {
+				fmt.Fprintf(a.err, "%s is what you approved.\n", clean(v.State.Name))
+				return nil
+			}
+			return a.approveTool(cmd.Context(), set, v)
+		}),
+	}
+}
+
+func (a *app) approveTool(ctx context.Context, set *custom.Set, v *custom.Review) error {
+	t, err := openTerminal()
+	if err != nil {
+		fmt.Fprintln(a.out, cleanLines(v.Text))
+		return tongs.Errorf(tongs.CodeApprovalRequired, "approving a custom tool needs a person at a real terminal, and this process has none; "+
+			"run 'tongs forge approve %s' in one", v.State.Name)
+	}
+	defer t.close()
+	what, style := "is", func(string) lipgloss.Style { return lipgloss.NewStyle() }
+	if v.Before {
+		what, style = "changed in", diffStyle(newPalette())
+	}
+	fmt.Fprintf(t.w, "This %s the custom tool %s:\n", what, clean(v.State.Name))
+	quoted(t.w, v.Text, t.width(), 0, style)
+	if err := t.confirm(ctx, "approve this"); err != nil {
+		return err
+	}
+	if err := set.Approve(v, whoami()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "%s is approved as it is now.\n", clean(v.State.Name))
+	return nil
+}
+
+func (a *app) forgeDisableCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "disable NAME", Short: "Stop offering a custom tool, until it is approved again", Example: "  tongs forge disable word-count", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(_ *cobra.Command, args []string) error {
+			set, err := a.openForge()
+			if err != nil {
+				return err
+			}
+			if err := set.Disable(args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.err, "%s is disabled.\n", clean(args[0]))
+			return nil
+		}),
+	}
+}
+
+func (a *app) forgeRemoveCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "remove NAME", Short: "Delete a custom tool and what you approved of it", Example: "  tongs forge remove word-count --yes", Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		set, err := a.openForge()
+		if err != nil {
+			return err
+		}
+		if !yes {
+			t, err := openTerminal()
+			if err != nil {
+				return usagef("there is no terminal to ask at; --yes deletes it without asking")
+			}
+			defer t.close()
+			if err := t.confirm(cmd.Context(), "delete "+args[0]); err != nil {
+				return err
+			}
+		}
+		if err := set.Remove(args[0]); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "%s is deleted.\n", clean(args[0]))
+		return nil
+	})
+	return cmd
+}

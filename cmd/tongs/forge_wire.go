@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/workspace"
+)
+
+// envForge names the directory of custom tools.
+const envForge = "FORGE_TOOLS_DIR"
+
+// forgePoll is how often a program that lives on looks for tools that changed by other hands than its own.
+const forgePoll = 2 * time.Second
+
+// findForge returns the directory of custom tools, which need not exist.
+func findForge() (string, error) {
+	if dir := os.Getenv(envForge); dir != "" {
+		if !filepath.IsAbs(dir) {
+			return "", tongs.Errorf(tongs.CodeConfigError, "%s is %q; it must be an absolute path", envForge, dir)
+		}
+		return filepath.Clean(dir), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", tongs.Errorf(tongs.CodeConfigError, "no directory for custom tools: %w; set %s", err, envForge)
+	}
+	return filepath.Join(home, ".forge", "tools"), nil
+}
+
+// forge is the custom tools of a system, and which of them are offered.
+type forge struct {
+	*custom.Set
+	mu      sync.Mutex
+	offered map[string]tongs.Tool
+	// problems say which tools could not be offered, and why.
+	problems map[string]string
+	stop     chan struct{}
+}
+
+// forgeState is where approvals and copies of custom tools are kept.
+func forgeState(stateDir string) string { return filepath.Join(stateDir, "forge") }
+
+// forgeRoot returns the root that file tools find custom tools in, none where there cannot be one.
+func (s *system) forgeRoot() []workspace.Root {
+	dir, err := findForge()
+	if err != nil || slices.ContainsFunc(s.cfg.Zones, func(z config.Zone) bool { return z.Name == custom.Root }) {
+		return nil
+	}
+	if config.Apart(dir, s.configDir, s.stateDir) != nil || os.MkdirAll(dir, 0o755) != nil {
+		return nil
+	}
+	return []workspace.Root{{Name: custom.Root, Dir: dir, Writable: true}}
+}
+
+// addForge makes the custom tools part of the registry, now and whenever they change.
+func (s *system) addForge(a *app, w wiring, opt *engine.Options) error {
+	dir, err := findForge()
+	if err != nil {
+		return err
+	}
+	f := &forge{offered: map[string]tongs.Tool{}, problems: map[string]string{}}
+	set, err := custom.New(custom.Options{
+		Dir: dir, State: forgeState(s.stateDir), NoApprovals: w.unattended && !a.ownState(s.stateDir), OnChange: s.swapForge,
+		Timeout: s.cfg.Limits.CustomTimeout,
+	})
+	if err != nil {
+		return err
+	}
+	f.Set, s.forge = set, f
+	list, err := set.Builtins()
+	if err != nil {
+		return err
+	}
+	if err := s.registry.RegisterAll(list...); err != nil {
+		return err
+	}
+	s.swapForge()
+	opt.OnResult = func(*tongs.Call, *tongs.Result) { s.refreshForge() }
+	if w.lives {
+		f.stop = make(chan struct{})
+		go s.watchForge(f.stop)
+	}
+	return nil
+}
+
+// reviewed reports whether a person approved a tool of this source.
+func (s *system) reviewed(src tongs.Source) bool { return s.mcp.Reviewed(src) || s.forge.Reviewed(src) }
+
+func (s *system) refreshForge() {
+	if changed, err := s.forge.Refresh(); err == nil && changed {
+		s.swapForge()
+	}
+}
+
+// watchForge takes up what people change in the forge.
+func (s *system) watchForge(stop <-chan struct{}) {
+	tick := time.NewTicker(forgePoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			s.refreshForge()
+		}
+	}
+}
+
+// swapForge takes up tools that changed. One that cannot be used does not take the name of a built-in.
+func (s *system) swapForge() {
+	f := s.forge
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := map[string]tongs.Tool{}
+	var fresh []tongs.Tool
+	for _, t := range f.Tools() {
+		name := t.Spec().Name
+		if t.Spec().Source.Digest == "" && s.builtIn(name) {
+			continue
+		}
+		next[name] = t
+		if f.offered[name] != t {
+			fresh = append(fresh, t)
+		}
+	}
+	for name := range f.offered {
+		if next[name] == nil {
+			s.registry.Unregister(name)
+		}
+	}
+	f.problems = map[string]string{}
+	if len(f.offered) > 0 || s.registry.RegisterAll(fresh...) != nil {
+		for _, t := range fresh {
+			if err := s.registry.Replace(t); err != nil {
+				delete(next, t.Spec().Name)
+				f.problems[t.Spec().Name] = err.Error()
+			}
+		}
+	}
+	f.offered = next
+}
+
+// builtIn reports whether a name is that of a built-in tool, shadowed or not.
+func (s *system) builtIn(name string) bool {
+	entry, ok := s.registry.Set().Lookup(name)
+	return ok && (entry.Tool.Spec().Source.BuiltIn() || entry.Shadowed != nil)
+}
+
+// close ends the watch over the forge.
+func (f *forge) close() {
+	if f != nil && f.stop != nil {
+		close(f.stop)
+	}
+}
+
+// warnings are what a person should know about the tools that are not offered.
+func (f *forge) warnings() (list []string) {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, why := range f.problems {
+		list = append(list, why)
+	}
+	for _, st := range f.States() {
+		if st.Status == custom.Broken {
+			list = append(list, fmt.Sprintf("the custom tool %s cannot be used: %s", st.Name, st.Detail))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
