@@ -107,8 +107,15 @@ func TestAttackUndoArguments(t *testing.T) {
 	b := newBench(t)
 	b.ok("write_file", args{"path": "a", "content": "a"})
 	for _, a := range []args{
-		{"paths": []string{"../a"}}, {"paths": []string{"/etc/passwd"}}, {"paths": []string{"a\x00"}}, {"call": "../../done/x"}, {"call": "e_" + string(filepath.Separator)},
-		{"session": "other"}, {"since": "-1h"}, {"since": "0s"}, {"call": "x", "session": "s"},
+		{"paths": []string{"../a"}},
+		{"paths": []string{"/etc/passwd"}},
+		{"paths": []string{"a\x00"}},
+		{"call": "../../done/x"},
+		{"call": "e_" + string(filepath.Separator)},
+		{"session": "other"},
+		{"since": "-1h"},
+		{"since": "0s"},
+		{"call": "x", "session": "s"},
 	} {
 		if res := b.call("undo", a); res.OK() {
 			t.Errorf("%v: %s", a, res.Content)
