@@ -71,6 +71,7 @@ func New(opt Options) (*Set, error) {
 	}
 	s := &Set{opt: opt, store: store{opt.State}}
 	s.current.Store(&snapshot{})
+	s.store.sweep(time.Now())
 	if _, err := s.Refresh(); err != nil {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "the custom tools in %s cannot be read: %w", dir, err)
 	}

@@ -181,8 +181,11 @@ func TestCreateLeavesNothingHalfMade(t *testing.T) {
 	}
 	b.Fails(tongs.CodeAlreadyExists, `"one"`, b.Call("create_custom_tool", args{"name": "one", "description": "d"}))
 	for _, a := range []args{
-		{"name": "../two", "description": "d"}, {"name": "two", "description": "d", "language": "perl"}, {"name": "two", "description": "d", "parameters": []any{args{"name": "a", "type": "x"}}},
-		{"name": "two", "description": ""}, {"name": ".two", "description": "d"},
+		{"name": "../two", "description": "d"},
+		{"name": "two", "description": "d", "language": "perl"},
+		{"name": "two", "description": "d", "parameters": []any{args{"name": "a", "type": "x"}}},
+		{"name": "two", "description": ""},
+		{"name": ".two", "description": "d"},
 	} {
 		if res := b.Call("create_custom_tool", a); res.OK() || res.Error.Code != tongs.CodeInvalidArgs {
 			t.Errorf("%v: %v", a, res.Error)

@@ -42,6 +42,22 @@ func (s store) copyOf(digest string) string {
 	return filepath.Join(s.programs(), strings.TrimPrefix(digest, "sha256:"))
 }
 
+// sweep removes copies for single calls and builds that killed processes left. A call that is still running is younger.
+func (s store) sweep(now time.Time) {
+	entries, err := os.ReadDir(s.programs())
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "once-") && !strings.HasPrefix(e.Name(), "build-") {
+			continue
+		}
+		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(filepath.Join(s.programs(), e.Name()))
+		}
+	}
+}
+
 // load returns the record of a tool, an empty one where there is none.
 func (s store) load(name, dir string) (*record, error) {
 	none := &record{Tool: name, Dir: dir}
