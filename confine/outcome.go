@@ -145,10 +145,7 @@ func (p *process) changes(ctx context.Context, layers *sandbox.Layers) (*outcome
 		if err != nil {
 			return nil, errors.Join(err, layers.Close())
 		}
-		opt.Layers = append(opt.Layers, outcome.Layer{
-			At: at, Root: l.Root, Upper: l.Upper, Copied: l.Copied, Through: l.Through, Began: l.Began, Ready: l.Ready, Clock: l.Clock,
-			Device: l.Device, Inode: l.Inode,
-		})
+		opt.Layers = append(opt.Layers, outcome.Layer{Layer: l, At: at})
 	}
 	set, err := outcome.Read(ctx, opt)
 	if err != nil {

@@ -62,10 +62,7 @@ func example() error {
 	defer res.Overlay.Close()
 	opt := outcome.Options{Drop: res.Overlay.Close}
 	for _, l := range res.Overlay.List {
-		opt.Layers = append(opt.Layers, outcome.Layer{
-			At: tongs.Path{Rel: "."}, Root: l.Root, Upper: l.Upper, Copied: l.Copied, Through: l.Through,
-			Began: l.Began, Ready: l.Ready, Clock: l.Clock, Device: l.Device, Inode: l.Inode, Dirs: l.Dirs, Base: l.Base,
-		})
+		opt.Layers = append(opt.Layers, outcome.Layer{Layer: l, At: tongs.Path{Rel: "."}})
 	}
 	set, err := outcome.Read(ctx, opt)
 	if err != nil {

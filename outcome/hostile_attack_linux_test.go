@@ -129,10 +129,7 @@ python3 /tmp/deep.py`, refused: true, lost: []string{"ok"}},
 func (b *bed) trySet(res *sandbox.Result) (*outcome.Set, error) {
 	opt := outcome.Options{Drop: res.Overlay.Close}
 	for _, l := range res.Overlay.List {
-		opt.Layers = append(opt.Layers, outcome.Layer{
-			At: tongs.Path{Rel: "."}, Root: l.Root, Upper: l.Upper, Copied: l.Copied, Through: l.Through,
-			Began: l.Began, Ready: l.Ready, Clock: l.Clock, Device: l.Device, Inode: l.Inode, Dirs: l.Dirs, Base: l.Base,
-		})
+		opt.Layers = append(opt.Layers, outcome.Layer{Layer: l, At: tongs.Path{Rel: "."}})
 	}
 	return outcome.Read(context.Background(), opt)
 }

@@ -170,10 +170,7 @@ func (b *bed) set(res *sandbox.Result) *outcome.Set {
 	b.t.Helper()
 	opt := outcome.Options{Drop: res.Overlay.Close}
 	for _, l := range res.Overlay.List {
-		opt.Layers = append(opt.Layers, outcome.Layer{
-			At: tongs.Path{Rel: "."}, Root: l.Root, Upper: l.Upper, Copied: l.Copied, Through: l.Through,
-			Began: l.Began, Ready: l.Ready, Clock: l.Clock, Device: l.Device, Inode: l.Inode, Dirs: l.Dirs, Base: l.Base,
-		})
+		opt.Layers = append(opt.Layers, outcome.Layer{Layer: l, At: tongs.Path{Rel: "."}})
 	}
 	s, err := outcome.Read(context.Background(), opt)
 	if err != nil {

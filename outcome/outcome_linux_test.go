@@ -294,7 +294,7 @@ func TestDropAndDiff(t *testing.T) {
 	res := b.run(b.ws, true, "sh", "-c", "echo three >> a; printf '\\0\\1' > bin; echo y > .envrc; for i in $(seq 200); do echo $i > f$i; done; rm a; echo ONE > a")
 	l := res.Overlay.List[0]
 	s, err := outcome.Read(context.Background(), outcome.Options{
-		Layers: []outcome.Layer{{At: tongs.Path{Rel: "."}, Root: l.Root, Upper: l.Upper, Began: l.Began, Clock: l.Clock, Device: l.Device, Inode: l.Inode}},
+		Layers: []outcome.Layer{{Layer: l, At: tongs.Path{Rel: "."}}},
 		First:  func(p tongs.Path) bool { return strings.HasSuffix(p.Rel, ".envrc") }, Drop: res.Overlay.Close,
 	})
 	if err != nil {

@@ -11,21 +11,14 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/sandbox"
 )
 
-// Layer is where what was written to one tree is. Its fields after At are those of sandbox.Layer.
+// Layer is what was written to one tree.
 type Layer struct {
+	sandbox.Layer
 	// At is the tree in the words of calls.
 	At tongs.Path
-	// Root is the tree, a directory of this machine, and Upper what was written to it.
-	Root, Upper string
-	Copied      bool
-	Through     []string
-	// Began, Ready and Clock are times, in nanoseconds; Device and Inode are what Root was.
-	Began, Ready, Clock int64
-	Device, Inode       uint64
-	Dirs                map[string]uint64
-	Base                map[string][3]uint64
 }
 
 // Options say what to read.

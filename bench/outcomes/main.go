@@ -215,10 +215,7 @@ func (b *bench) once(count int, t times) (changed int64, err error) {
 	var set *outcome.Set
 	timed("read", func() (err error) {
 		l := res.Overlay.List[0]
-		set, err = outcome.Read(ctx, outcome.Options{Drop: res.Overlay.Close, Layers: []outcome.Layer{{
-			At: tongs.Path{Rel: "."}, Root: l.Root, Upper: l.Upper, Copied: l.Copied, Began: l.Began, Ready: l.Ready, Clock: l.Clock,
-			Device: l.Device, Inode: l.Inode, Dirs: l.Dirs, Base: l.Base,
-		}}})
+		set, err = outcome.Read(ctx, outcome.Options{Drop: res.Overlay.Close, Layers: []outcome.Layer{{Layer: l, At: tongs.Path{Rel: "."}}}})
 		return err
 	})
 	timed("commit", func() error {
