@@ -58,7 +58,7 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 
 .PHONY: cross
 cross: ## compile for every platform
-	@for p in $(PLATFORMS); do echo "build $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/tongs && GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet -copylocks=false ./workspace || exit 1; done
+	@for p in $(PLATFORMS); do echo "build $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/tongs && GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet -copylocks=false ./workspace ./sandbox/... ./search/... ./journal ./outcome || exit 1; done
 
 .PHONY: bench
 bench: ## run the benchmarks
@@ -76,15 +76,20 @@ bench-search: ## searches beside ripgrep and fd
 bench-mcp: build ## our MCP server beside npm's for files and a bare one
 	./bench/mcp/run
 
+.PHONY: bench-outcomes
+bench-outcomes: launcher ## runs on a copy beside direct ones
+	$(GO) run ./bench/outcomes
+
 .PHONY: conformance
 conformance: build ## the public MCP suite against server and client, and the inspector; writes docs/conformance.md
 	./e2e/conformance/run
 	./e2e/conformance/inspector
 	./e2e/conformance/run-client
 
-.PHONY: clients
-clients: build ## agent clients from npm use the MCP server, with a scripted model and no network
+.PHONY: e2e-clients
+e2e-clients: build ## agent clients from npm use the MCP server, with a scripted model and no network
 	./e2e/clients/run
+	./e2e/clients/run -http
 
 FUZZTIME ?= 60s
 
@@ -93,7 +98,7 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 	@./scripts/fuzz $(FUZZTIME)
 
 .PHONY: soak
-soak: needs ## the long forms of the safety tests: composed commands, thousands of sandboxed runs
+soak: needs ## the long forms of the tests: composed commands, thousands of sandboxed runs, mutations, crashes
 	COMMAND_SOAK=200000 $(GO) test -run TestComposed -timeout 30m ./command
 	TONGS_SOAK=1000 $(GO) test -run 'NothingIsLeft|TheHostIsKilled' -timeout 60m ./sandbox
 	TONGS_MILLION=1 $(GO) test -run Million ./search/walk
@@ -102,6 +107,8 @@ soak: needs ## the long forms of the safety tests: composed commands, thousands 
 	$(GO) test -run Differential -timeout 30m ./search/regex -patterns 50000
 	TONGS_MUTATIONS=10000 $(GO) test -run Mutations -timeout 60m ./search/live
 	TONGS_SOAK=1m $(GO) test -run Soak -timeout 30m ./mcpserver
+	TONGS_JOURNAL_MANY=1 $(GO) test -timeout 60m ./journal ./builtin/undo
+	TONGS_OUTCOME_PROGRAMS=10000 TONGS_OUTCOME_FILES=30000 TONGS_OUTCOME_BUILD=1 $(GO) test -timeout 90m ./outcome
 
 .PHONY: update
 update: ## rewrite the snapshots and golden files that the tests compare with
