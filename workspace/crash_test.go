@@ -64,12 +64,6 @@ func isWhole(s string) bool {
 	return err == nil && s == whole(n)
 }
 
-func unknownFiles(w *Workspace) tongs.Files {
-	return w.Files(in("."), &grant{effects: []tongs.Effect{
-		{Kind: tongs.EffectRead, Unknown: true}, {Kind: tongs.EffectWrite, Unknown: true}, {Kind: tongs.EffectDelete, Unknown: true},
-	}})
-}
-
 // childLoop replaces a file until it is killed, and says when it began.
 func childLoop() error {
 	w, err := childOpen()

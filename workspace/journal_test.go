@@ -12,6 +12,12 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
+func unknownFiles(w *Workspace) tongs.Files {
+	return w.Files(in("."), &grant{effects: []tongs.Effect{
+		{Kind: tongs.EffectRead, Unknown: true}, {Kind: tongs.EffectWrite, Unknown: true}, {Kind: tongs.EffectDelete, Unknown: true},
+	}})
+}
+
 // recorder is a journal that notes what it is told.
 type recorder struct {
 	fail error
