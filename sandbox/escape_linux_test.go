@@ -155,7 +155,7 @@ func (w *world) copyAttack() {
 
 // startVictim starts a process of the same user that tells when it is signalled, and answers when it is asked to.
 func (w *world) startVictim() {
-	w.victim = exec.Command("/bin/bash", "-c", `trap 'echo hit' USR1; echo pong; while :; do read -r line && echo pong; done`, "CMDLINESECRET")
+	w.victim = exec.Command("/bin/bash", "-c", `trap 'echo hit' USR1; echo pong; while :; do read -r line && echo pong || { [ $? -gt 128 ] || exit; }; done`, "CMDLINESECRET")
 	w.victim.Env = []string{"PATH=/usr/bin:/bin", "VICTIM=ENVIRONSECRET"}
 	w.victim.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := w.victim.StdinPipe()
