@@ -150,7 +150,9 @@ func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
 	}
 	c.Items = slim(s.Items, described)
 	if bare := (jsonschema.Schema{Description: c.Description}); described && reflect.DeepEqual(c, bare) {
-		c.Types = []string{"string", "number", "boolean", "object", "array", "null"} // any value, and on purpose
+		for _, simple := range []string{"string", "number", "boolean"} { // any value; clients want one type at a time
+			c.AnyOf = append(c.AnyOf, &jsonschema.Schema{Type: simple})
+		}
 	}
 	return &c
 }
