@@ -148,7 +148,7 @@ func (b *bench) workspace(count int) (string, error) {
 
 func (b *bench) command(ws string, count int, held bool) *sandbox.Cmd {
 	pol := sandbox.Policy{
-		Readable: []string{filepath.Dir(b.self)}, Writable: []string{ws}, Dir: ws, Env: []string{"GOMAXPROCS=2"}, Require: sandbox.Properties(),
+		Readable: []string{filepath.Dir(b.self), "/usr", "/lib", "/lib64"}, Writable: []string{ws}, Dir: ws, Env: []string{"GOMAXPROCS=2"}, Require: sandbox.Properties(),
 		ProtectedNames: []string{".git", ".envrc"}, HiddenNames: []string{".env"},
 	}
 	if held {
