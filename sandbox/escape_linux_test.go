@@ -30,7 +30,7 @@ import (
 type attempt struct {
 	// polled says that a limit which is looked at from time to time, on a file system that others use too, is what stops
 	// it: it may come too late, which is said and is no failure.
-	polled bool
+	polled       bool
 	name, script string
 	// judge, where it is set, says from outside whether the attempt got through. Otherwise the script prints ESCAPED.
 	judge func(w *world, res *Result) bool
