@@ -38,10 +38,6 @@ var floors = []struct {
 		[]string{"journal"},
 	},
 	{
-		"1a\" outcomes", "what a program wrote aside becomes a change that is recorded",
-		[]string{"outcome"},
-	},
-	{
 		"1a\" outcomes", "reads what a program did to a copy, and makes it hold through the journal",
 		[]string{"outcome"},
 	},
@@ -62,8 +58,28 @@ var floors = []struct {
 		[]string{"mcpclient/oauth"},
 	},
 	{
+		"1b\" models", "how one speaks with language models; knows the vocabulary",
+		[]string{"model"},
+	},
+	{
+		"1b\" providers", "one wire format each",
+		[]string{"model/anthropic", "model/openai", "model/gemini", "model/script", "model/xmltools", "model/open"},
+	},
+	{
+		"1b\" insights", "what the log tells: statistics, hits of rules, what a rule would have changed",
+		[]string{"insight"},
+	},
+	{
 		"1c tools", "a tool reaches the world through its Env only, never policy, approval or audit",
-		[]string{"builtin/files", "builtin/find", "builtin/shell", "builtin/code", "builtin/undo", "custom", "mcpclient"},
+		[]string{"builtin/files", "builtin/find", "builtin/shell", "builtin/code", "builtin/undo", "builtin/web", "builtin/todo", "custom", "mcpclient"},
+	},
+	{
+		"1c' modules", "a module is served as an MCP server with a loader in front",
+		[]string{"module"},
+	},
+	{
+		"1c' workers", "agents as files; what they call, ask and spend is injected",
+		[]string{"worker"},
 	},
 	{
 		"2 engine", "the walk; the only package that knows all the stages",
@@ -71,7 +87,7 @@ var floors = []struct {
 	},
 	{
 		"3 surfaces", "files, flags and screens over an engine",
-		[]string{"config", "mcpserver", "cmd/tongs"},
+		[]string{"config", "mcpserver", "console", "cmd/tongs"},
 	},
 }
 
