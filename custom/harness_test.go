@@ -32,11 +32,8 @@ type bench struct {
 func newBench(t *testing.T, o workbench.Options, change ...func(*custom.Options)) *bench {
 	t.Helper()
 	b := &bench{forge: workbench.RealDir(t), state: workbench.RealDir(t)}
-	o.Roots = []workspace.Root{{Name: custom.Root, Dir: b.forge, Writable: true}}
-	o.Programs = filepath.Join(b.state, "programs")
-	o.Rules = append(custom.Rules(), o.Rules...)
 	var opt engine.Options
-	b.Bench, opt = workbench.New(t, o)
+	b.Bench, opt = workbench.New(t, b.with(o))
 	settings := custom.Options{Dir: b.forge, State: b.state, OnChange: b.swap}
 	for _, c := range change {
 		c(&settings)
@@ -57,6 +54,14 @@ func newBench(t *testing.T, o workbench.Options, change ...func(*custom.Options)
 	b.Must(err)
 	b.swap()
 	return b
+}
+
+// with adds the forge to what a bench is like.
+func (b *bench) with(o workbench.Options) workbench.Options {
+	o.Roots = []workspace.Root{{Name: custom.Root, Dir: b.forge, Writable: true}}
+	o.Programs = filepath.Join(b.state, "programs")
+	o.Rules = append(custom.Rules(), o.Rules...)
+	return o
 }
 
 func (b *bench) swap() {

@@ -55,14 +55,14 @@ type Manifest struct {
 
 // Parameter is an argument of a tool.
 type Parameter struct {
-	Name        string `yaml:"name" json:"name"`
-	Type        string `yaml:"type" json:"type"`
-	Required    bool   `yaml:"required,omitempty" json:"required,omitempty"`
-	Description string `yaml:"description,omitempty" json:"description,omitempty"`
+	Name        string `yaml:"name" json:"name" jsonschema:"Its name."`
+	Type        string `yaml:"type" json:"type" jsonschema:"Its type." enum:"string,number,integer,boolean,array"`
+	Required    bool   `yaml:"required,omitempty" json:"required,omitempty" jsonschema:"Required."`
+	Description string `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"Its description."`
 	// Items is the type of the elements of an array; empty is string.
-	Items   string `yaml:"items,omitempty" json:"items,omitempty"`
-	Enum    []any  `yaml:"enum,omitempty" json:"enum,omitempty"`
-	Default any    `yaml:"default,omitempty" json:"default,omitempty"`
+	Items   string `yaml:"items,omitempty" json:"items,omitempty" jsonschema:"The type of an array's items." enum:"string,number,integer,boolean,array"`
+	Enum    []any  `yaml:"enum,omitempty" json:"enum,omitempty" jsonschema:"Enum."`
+	Default any    `yaml:"default,omitempty" json:"default,omitempty" jsonschema:"Its default."`
 }
 
 // Example is a call and the output that it should have, white space at its end aside.
