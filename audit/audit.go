@@ -27,12 +27,16 @@ type Row struct {
 	Args   json.RawMessage `json:"args,omitempty"`
 	Reason string          `json:"reason,omitempty"`
 	PID    int             `json:"pid"`
+	// Workspace is the directory that the call's relative paths are in, empty where there is none.
+	Workspace string `json:"workspace,omitempty"`
 
 	// Interrupted is set by Rows where the process ended before it could close the row.
 	Interrupted bool `json:"interrupted,omitempty"`
 
 	Intent *Intent  `json:"intent,omitempty"`
 	Close  *Closing `json:"close,omitempty"`
+	// Earlier are the intents before the last, oldest first, where the filter wants them.
+	Earlier []Intent `json:"earlier,omitempty"`
 }
 
 // The outcomes of a row: those of a closed one, and those of one that is not.
@@ -69,6 +73,16 @@ type Intent struct {
 	Decision tongs.Decision `json:"decision"`
 	// By is what decided: a rule, a default, a grant.
 	By string `json:"by"`
+	// Step is the row of the decision table that decided; Rules are the IDs of the rules that decided the effects, that
+	// which decided the whole first.
+	Step  string   `json:"step,omitempty"`
+	Rules []string `json:"rules,omitempty"`
+	// Copy says that the program runs on a copy, and what it changes is decided then.
+	Copy bool `json:"copy,omitempty"`
+	// Basis is what else the decision rested on, as JSON of whoever decides. With it the call can be decided again.
+	Basis json.RawMessage `json:"basis,omitempty"`
+	// Redacted is set by the log where it did not keep the effects or the basis as they were.
+	Redacted bool `json:"redacted,omitempty"`
 	// Question and Answered tell how a person was asked: the channel and who answered.
 	Question string `json:"question,omitempty"`
 	Answered string `json:"answered,omitempty"`
@@ -123,6 +137,8 @@ type Filter struct {
 	Before int64
 	// Limit zero is no limit.
 	Limit int
+	// Intents fills in Row.Earlier.
+	Intents bool
 }
 
 // Chain is what Verify found.

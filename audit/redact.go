@@ -1,10 +1,12 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/secrets"
@@ -62,10 +64,10 @@ func (r *Redactor) Open(row *Row) (json.RawMessage, error) {
 		return nil, fmt.Errorf("audit row of tool %q has no call ID", row.Tool)
 	}
 	kept := *row
-	kept.Seq, kept.Interrupted, kept.Intent, kept.Close = 0, false, nil, nil
+	kept.Seq, kept.Interrupted, kept.Intent, kept.Close, kept.Earlier = 0, false, nil, nil, nil
 	kept.Args, kept.Reason = r.Args(row.Args), r.text(row.Reason)
 	kept.Tool = r.text(row.Tool)
-	for _, name := range []*string{&kept.Call, &kept.Parent, &kept.Session, &kept.Message} {
+	for _, name := range []*string{&kept.Call, &kept.Parent, &kept.Session, &kept.Message, &kept.Workspace} {
 		*name = bounded(*name)
 	}
 	kept.Agents = slices.Clone(row.Agents[:min(len(row.Agents), maxAgents)])
@@ -85,10 +87,20 @@ func (r *Redactor) Intent(in *Intent) (json.RawMessage, error) {
 	}
 	for i := range kept.Effects {
 		e := &kept.Effects[i]
+		was := *e
 		e.Argv, e.Why, e.Host = r.known().Argv(e.Argv), r.text(e.Why), r.text(e.Host)
 		e.Path.Rel = r.known().Text(e.Path.Rel)
+		kept.Redacted = kept.Redacted || !e.SameTarget(was) || !keeps(&was)
 	}
+	kept.Basis = r.Args(in.Basis)
+	kept.Redacted = kept.Redacted || !bytes.Equal(kept.Basis, in.Basis)
 	return json.Marshal(&kept)
+}
+
+// keeps reports whether JSON keeps the target of an effect as it is.
+func keeps(e *tongs.Effect) bool {
+	return utf8.ValidString(e.Path.Rel) && utf8.ValidString(e.Host) &&
+		!slices.ContainsFunc(e.Argv, func(word string) bool { return !utf8.ValidString(word) })
 }
 
 // Close returns the data of the entry that closes a row.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // Assemble puts entries, newest first, together to the rows that fit the filter, newest first.
@@ -34,7 +35,10 @@ func Assemble(entries iter.Seq2[Entry, error], f Filter) iter.Seq2[Row, error] {
 }
 
 // parts are the later entries of a row whose opening one was not met yet.
-type parts struct{ intent, closing json.RawMessage }
+type parts struct {
+	intent, closing json.RawMessage
+	earlier         []json.RawMessage // newest first
+}
 
 type assembly struct {
 	filter Filter
@@ -58,6 +62,8 @@ func (a *assembly) add(e *Entry) (row Row, fits bool, err error) {
 			p.closing = e.Data
 		case p.intent == nil: // newest first: the last intent is the one that counts
 			p.intent = e.Data
+		case a.filter.Intents:
+			p.earlier = append(p.earlier, e.Data)
 		}
 		return row, false, nil
 	case EntryOpen:
@@ -98,12 +104,27 @@ func (a *assembly) row(e *Entry, p *parts) (row Row, err error) {
 		if err = json.Unmarshal(p.intent, &row.Intent); err != nil {
 			return row, err
 		}
+		if row.Earlier, err = p.intents(); err != nil {
+			return row, err
+		}
 	}
 	if p != nil && p.closing != nil {
 		return row, json.Unmarshal(p.closing, &row.Close)
 	}
 	row.Interrupted = !Alive(row.PID, row.Started)
 	return row, nil
+}
+
+// intents are the earlier ones, oldest first.
+func (p *parts) intents() (list []Intent, err error) {
+	for _, data := range slices.Backward(p.earlier) {
+		var in Intent
+		if err := json.Unmarshal(data, &in); err != nil {
+			return nil, err
+		}
+		list = append(list, in)
+	}
+	return list, nil
 }
 
 func (f *Filter) fits(r *Row) bool {

@@ -162,6 +162,14 @@ func (e *Engine) Tools(ctx context.Context) (specs []*tongs.Spec, broken map[str
 	return specs, broken
 }
 
+// dir is the directory of the workspace, empty where there is none.
+func (e *Engine) dir() string {
+	if e.opt.Workspace == nil {
+		return ""
+	}
+	return e.opt.Workspace.Dir()
+}
+
 func (e *Engine) initContext(dir tongs.Path) tongs.InitContext {
 	if e.opt.Workspace == nil {
 		return tongs.InitContext{}

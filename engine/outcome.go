@@ -23,9 +23,13 @@ var _ tongs.Judging = (*grant)(nil)
 // defers reports whether the call runs on a copy before it is decided: nobody said anything about what it would do, all
 // of that can be taken back, and nobody gave it more than a call begins with.
 func (w *walk) defers(ctx context.Context) bool {
-	return !w.engine.opt.Direct && w.plan.Contained && w.verdict.Deferrable && len(w.needed) == 0 && len(w.sent) == 0 && len(w.approved) == 0 &&
-		!slices.ContainsFunc(w.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork }) &&
-		w.engine.opt.Outcomes(ctx)
+	return w.verdict.Deferrable && w.containable() && w.engine.opt.Outcomes(ctx)
+}
+
+// containable reports whether the call itself could run on a copy before it is decided.
+func (w *walk) containable() bool {
+	return !w.engine.opt.Direct && w.plan.Contained && len(w.needed) == 0 && len(w.sent) == 0 && len(w.approved) == 0 &&
+		!slices.ContainsFunc(w.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork })
 }
 
 // mustCopy takes up the word of a rule that a program runs on a copy. Where it cannot, what the rule pre-approved is asked
@@ -87,8 +91,8 @@ func (w *walk) settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Chang
 	if w.call.DryRun || len(o.Changes) == 0 {
 		return nil, nil
 	}
-	verdict, plan, question := w.verdict, w.plan, w.question
-	defer func() { w.verdict, w.plan, w.question = verdict, plan, question }()
+	verdict, plan, question, basis, rules := w.verdict, w.plan, w.question, w.basis, w.rules
+	defer func() { w.verdict, w.plan, w.question, w.basis, w.rules = verdict, plan, question, basis, rules }()
 	asked, shown, err := w.judgeChanges(ctx, o.Changes)
 	switch {
 	case err != nil:
@@ -179,7 +183,7 @@ func below(paths map[tongs.Path]bool, p tongs.Path) bool {
 // judgeChanges decides each change as if the tool for files had made it. The verdict of the walk becomes that of the
 // strictest; shown are some of the effects, for the row.
 func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change) (asked bool, shown []tongs.Effect, err error) {
-	w.verdict = policy.Verdict{Decision: tongs.PreApproved, By: "what it changed is free"}
+	w.verdict, w.basis, w.rules = policy.Verdict{Decision: tongs.PreApproved, By: "what it changed is free"}, nil, nil
 	groups := changed(changes)
 	for _, c := range classes {
 		if len(groups[c]) == 0 {
@@ -194,14 +198,17 @@ func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change) (asked 
 			return asked, shown, dropped(err)
 		}
 		protect(changes, group)
+		before := len(shown)
 		shown = append(shown, group[:min(len(group), max(maxShown-len(shown), 0))]...)
 		if reason := w.caller.outside(group); reason != "" {
 			return asked, shown, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", reason))
 		}
-		v, err := w.judgeAs(ctx, c, group)
+		v, basis, err := w.judgeAs(ctx, c, group)
 		if err != nil {
 			return asked, shown, err
 		}
+		basis.Effects, basis.Changed, basis.Cut = len(shown)-before, true, len(shown)-before < len(group)
+		w.basis, w.rules = append(w.basis, basis), append(w.rules, v.RuleIDs()...)
 		if harder := v.Step == policy.StepMustAsk && w.verdict.Step != policy.StepMustAsk; v.Decision > w.verdict.Decision ||
 			v.Decision == w.verdict.Decision && harder {
 			w.verdict = v
@@ -237,7 +244,7 @@ func protect(changes []tongs.Change, checked []tongs.Effect) {
 }
 
 // judgeAs decides effects by the rules of a tool.
-func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (policy.Verdict, error) {
+func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (policy.Verdict, policy.Basis, error) {
 	spec := &tongs.Spec{Name: c.tool, Toolset: "filesystem"}
 	if entry, ok := w.engine.opt.Registry.Set().Lookup(c.tool); ok && entry.Tool.Spec().Source.BuiltIn() {
 		spec = entry.Tool.Spec()
@@ -253,9 +260,9 @@ func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (po
 	in.Key.Tool, in.Key.Source = spec.Name, spec.Source
 	var err error
 	if in.Grants, err = w.engine.opt.Grants.Find(ctx, in.Key); err != nil {
-		return policy.Verdict{}, fmt.Errorf("remembered approvals could not be read: %w", err)
+		return policy.Verdict{}, policy.Basis{}, fmt.Errorf("remembered approvals could not be read: %w", err)
 	}
-	return policy.Decide(in), nil
+	return policy.Decide(in), in.Basis(), nil
 }
 
 // newOutcomeQuestion asks which of the changes may hold. It is bound to all of them, and lists some.

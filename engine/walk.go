@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -37,6 +38,8 @@ type walk struct {
 	plan     *tongs.Plan
 	effects  []tongs.Effect
 	verdict  policy.Verdict
+	basis    []policy.Basis // what the verdict rests on, for the row
+	rules    []string       // the IDs of the rules that decided
 	// unplanned means that the tool has no plan at all; deferred that the call runs on a copy before it is decided.
 	unplanned, deferred bool
 	// onCopy means that a rule wants the program run on a copy; direct that it turned out that it cannot be.
@@ -68,6 +71,7 @@ func (w *walk) open(ctx context.Context) error {
 	err := w.engine.opt.Audit.Open(w.always, &audit.Row{
 		Call: w.call.ID, Parent: w.call.Parent, Session: w.call.Session, Message: w.call.Message, Step: w.call.Step,
 		Agents: w.call.Agents, Tool: w.call.Tool, Started: w.begun, Args: w.call.Args, Reason: w.call.Reason, PID: os.Getpid(),
+		Workspace: w.engine.dir(),
 	})
 	if err != nil {
 		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since the audit log could not be written: %w", err)
@@ -334,16 +338,19 @@ func (w *walk) decide(ctx context.Context, effects []tongs.Effect) error {
 
 // judge sets the verdict about the effects.
 func (w *walk) judge(ctx context.Context, effects []tongs.Effect) error {
-	if reason := w.caller.outside(effects); reason != "" {
-		w.verdict = policy.Verdict{Decision: tongs.Blocked, By: "zones of the caller", Reason: reason}
-		return nil
-	}
 	in := w.input()
 	in.Effects, in.Key = effects, w.grantKey()
 	in.Default, in.Say, in.Unplanned = w.plan.Default, w.plan.Say, w.unplanned
 	in.Reviewed = w.engine.opt.Reviewed(w.spec.Source)
+	w.basis, w.rules = []policy.Basis{w.based(in)}, nil
+	if reason := w.caller.outside(effects); reason != "" {
+		w.verdict = policy.Verdict{Decision: tongs.Blocked, By: "zones of the caller", Reason: reason}
+		w.basis[0].Outside = true
+		return nil
+	}
 	w.verdict = policy.Decide(in)
 	defer w.mustCopy(ctx, effects)
+	defer func() { w.rules = w.verdict.RuleIDs() }()
 	if w.verdict.Decision != tongs.Ask || !w.verdict.Rememberable {
 		return nil // a grant answers only what is asked and may be remembered: most calls need not look for one
 	}
@@ -368,6 +375,13 @@ func (w *walk) input() policy.Input {
 	}
 }
 
+// based is what the decision about the input rests on.
+func (w *walk) based(in policy.Input) policy.Basis {
+	b := in.Basis()
+	b.Contained = w.containable()
+	return b
+}
+
 // refuse records the decision before the refusal is returned.
 func (w *walk) refuse(effects []tongs.Effect, refusal error) error {
 	if err := w.intent(effects); err != nil {
@@ -378,9 +392,14 @@ func (w *walk) refuse(effects []tongs.Effect, refusal error) error {
 
 // intent records what was decided. What cannot be recorded does not run.
 func (w *walk) intent(effects []tongs.Effect) error {
-	err := w.engine.opt.Audit.Intent(w.always, w.call.ID, &audit.Intent{
+	basis, err := json.Marshal(w.basis)
+	if err != nil {
+		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since what it was decided by could not be recorded: %w", err)
+	}
+	err = w.engine.opt.Audit.Intent(w.always, w.call.ID, &audit.Intent{
 		Tool: w.spec.Name, Via: w.viaName(), Source: w.spec.Source, Repaired: w.repaired, Effects: effects,
 		Decision: w.verdict.Decision, By: w.verdict.By, Question: w.question, Answered: w.answered,
+		Step: string(w.verdict.Step), Rules: w.rules, Copy: w.deferred || w.onCopy, Basis: basis,
 	})
 	if err != nil {
 		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since the audit log could not be written: %w", err)
@@ -417,12 +436,13 @@ func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 	if res.Title == "" {
 		res.Title = w.title()
 	}
+	produced := int64(len(res.Content))
 	w.engine.opt.Output.Fit(w.call.ID, res)
 	res.SetMeta("call", w.call.ID)
 	w.endStreams()
 	closing := &audit.Closing{
 		Outcome: "ok", Title: res.Title, Waited: w.waited, Ran: w.ran, Total: time.Since(w.begun), Connections: w.connections,
-		Output: w.output, Shown: int64(len(res.Content)),
+		Output: max(w.output, produced), Shown: int64(len(res.Content)),
 	}
 	if res.Error != nil {
 		closing.Outcome, closing.Code, closing.Error = outcome(res.Error.Code), res.Error.Code, res.Error.Message
