@@ -78,7 +78,7 @@ func (g *Guard) Connect(ctx context.Context, t Target, d Decision) (conn net.Con
 		return nil, err
 	}
 	if !d.Private {
-		if i := slices.IndexFunc(addrs, special); i >= 0 {
+		if i := slices.IndexFunc(addrs, Special); i >= 0 {
 			// One special address condemns the name: an answer that mixes them is how rebinding is tried.
 			return nil, tongs.Errorf(tongs.CodeNetworkError,
 				"%s is %s, an address of this machine or network; allow that host by name if it is meant", t.Host, addrs[i])
@@ -140,7 +140,8 @@ func (g *Guard) log(a Attempt) {
 
 var guardian = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())
 
-// special reports whether an address is anything but an ordinary public one.
-func special(addr netip.Addr) bool {
+// Special reports whether an address is anything but an ordinary public one: loopback, private, link-local, shared,
+// multicast, reserved, or an IPv6 address that stands for an IPv4 one.
+func Special(addr netip.Addr) bool {
 	return guardian.Safe("tcp", netip.AddrPortFrom(addr, 443).String(), nil) != nil
 }

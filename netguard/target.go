@@ -138,3 +138,12 @@ func numericName(name string) bool {
 	}
 	return true
 }
+
+// Special reports whether the host, as it is written, is this machine or an address that is not an ordinary public one.
+// A name that merely leads to such an address is not: that is found when it is resolved.
+func (t Target) Special() bool {
+	if addr, err := netip.ParseAddr(t.Host); err == nil {
+		return Special(addr)
+	}
+	return t.Host == "localhost" || strings.HasSuffix(t.Host, ".localhost")
+}

@@ -50,8 +50,8 @@ var floors = []struct {
 		[]string{"durable"},
 	},
 	{
-		"1b\" confinement", "where decided effects become a sandbox; knows mechanisms, and where spilled files are read",
-		[]string{"confine"},
+		"1b\" confinement", "where decided effects become a sandbox, and requests; knows mechanisms, and where spilled files are read",
+		[]string{"confine", "egress"},
 	},
 	{
 		"1b\" logins", "how a person logs in to a tool server, over the network guard",

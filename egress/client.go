@@ -1,0 +1,270 @@
+package egress
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/netguard"
+)
+
+// client makes the requests of one call.
+type client struct {
+	*Egress
+	grant tongs.Grant
+}
+
+// errTimeout is why an exchange ends whose time is over.
+var errTimeout = tongs.Errorf(tongs.CodeTimeout, "the time for the request is over")
+
+// Do implements tongs.HTTP. The body of the response must be closed; it ends with the time of the exchange.
+func (c *client) Do(req *http.Request) (*http.Response, error) {
+	limit := c.opt.Timeout
+	if d, ok := req.Context().Value(timeoutKey{}).(time.Duration); ok && d > 0 {
+		limit = d
+	}
+	ctx, cancel := context.WithCancelCause(req.Context())
+	x := &exchange{client: c, ctx: ctx, cancel: cancel, limit: limit}
+	x.clock = startClock(limit, func() { cancel(errTimeout) })
+	x.transport = x.newTransport()
+	res, err := x.follow(req.Clone(ctx))
+	if err != nil {
+		err = x.explain(err)
+		x.end()
+		return nil, err
+	}
+	return res, nil
+}
+
+// exchange is one request with its redirects, until the body of the last response is closed.
+type exchange struct {
+	*client
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	limit     time.Duration
+	clock     *clock
+	transport *http.Transport
+
+	mu     sync.Mutex
+	conns  []net.Conn
+	leave  func()
+	ending sync.Once
+}
+
+// end closes everything. Connections are closed here rather than later, so that the row of the call knows them.
+func (x *exchange) end() {
+	x.ending.Do(func() {
+		x.clock.stop()
+		x.cancel(nil)
+		x.transport.CloseIdleConnections()
+		x.mu.Lock()
+		conns, leave := x.conns, x.leave
+		x.conns, x.leave = nil, nil
+		x.mu.Unlock()
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+		if leave != nil {
+			leave()
+		}
+	})
+}
+
+// follow makes the request, and those that it is redirected to.
+func (x *exchange) follow(req *http.Request) (*http.Response, error) {
+	var from *url.URL
+	for hops := 0; ; hops++ {
+		target, err := x.admit(req, from)
+		if err != nil {
+			return nil, err
+		}
+		res, err := x.attempt(req, target)
+		if err != nil {
+			return nil, err
+		}
+		next, err := redirected(req, res)
+		if err != nil {
+			_ = res.Body.Close()
+			return nil, err
+		}
+		if next == nil {
+			res.Body = &body{ReadCloser: res.Body, exchange: x}
+			context.AfterFunc(x.ctx, x.end) // whoever forgets the body keeps nothing
+			return res, nil
+		}
+		_ = res.Body.Close()
+		x.leaveHost() // what comes next may wait for a person, or for the same host
+		if hops >= x.opt.Redirects {
+			return nil, tongs.Errorf(tongs.CodeNetworkError, "%s redirects more than %d times; the last time to %s",
+				target.Name(), x.opt.Redirects, plain(next.URL))
+		}
+		if check, ok := x.ctx.Value(redirectKey{}).(func(*http.Request) error); ok {
+			if err := check(next); err != nil {
+				return nil, err
+			}
+		}
+		from, req = req.URL, next
+	}
+}
+
+// admit gives the address of a request its one form, and has it decided.
+func (x *exchange) admit(req *http.Request, from *url.URL) (netguard.Target, error) {
+	target, err := TargetOf(req.URL)
+	if err != nil {
+		return target, err
+	}
+	own := *req.URL
+	own.Host = hostPort(target, own.Scheme)
+	req.URL, req.Host = &own, "" // the host that is decided is the one that is named inside
+	return target, x.decide(target, Sends(req), from)
+}
+
+// TargetOf returns what a request to the address connects to, or why there is none that may be.
+func TargetOf(u *url.URL) (netguard.Target, error) {
+	port := uint16(443)
+	switch u.Scheme {
+	case "https":
+	case "http":
+		port = 80
+	default:
+		return netguard.Target{}, tongs.Errorf(tongs.CodeInvalidArgs, "%q is not an http or https address", short(u.Scheme+":"))
+	}
+	if u.User != nil {
+		return netguard.Target{}, tongs.Errorf(tongs.CodeInvalidArgs,
+			"the address has a user name before its host, %q; write it without, and send credentials in a header", short(u.Host))
+	}
+	if strings.HasSuffix(u.Host, ":") {
+		return netguard.Target{}, tongs.Errorf(tongs.CodeInvalidArgs, "the host %q ends with a colon; write its port, or nothing", short(u.Host))
+	}
+	target, err := netguard.ParseTarget(u.Host, port)
+	if err != nil {
+		return target, err
+	}
+	if target.Port == 80 && u.Scheme == "https" || target.Port == 443 && u.Scheme == "http" {
+		return target, tongs.Errorf(tongs.CodeInvalidArgs, "%s on port %d is the other scheme's port; name the address as the server means it",
+			u.Scheme, target.Port)
+	}
+	return target, nil
+}
+
+// hostPort spells a target in an address of the scheme.
+func hostPort(t netguard.Target, scheme string) string {
+	if scheme == "https" && t.Port == 443 || scheme == "http" && t.Port == 80 {
+		if strings.Contains(t.Host, ":") {
+			return "[" + t.Host + "]"
+		}
+		return t.Host
+	}
+	return t.String()
+}
+
+// decide returns once the target may be reached, or why it may not.
+func (x *exchange) decide(t netguard.Target, sends bool, from *url.URL) error {
+	name, tool := t.Name(), x.grant.Call().Tool
+	configured := x.opt.Configured(tool, name)
+	special := t.Special() && !configured && !x.opt.Private(name)
+	asked := func(e tongs.Effect) bool {
+		return e.Kind == tongs.EffectNetwork && !e.Unknown && strings.EqualFold(e.Host, name) &&
+			(e.Sends || !sends || configured) && (e.MustAsk || !special)
+	}
+	if slices.ContainsFunc(x.grant.Effects(), asked) {
+		x.sent(t, sends)
+		return nil
+	}
+	effect := t.Effect()
+	effect.Sends = sends
+	reason := "the request goes to " + name
+	if from != nil {
+		reason = fmt.Sprintf("%s redirects to %s", from.Host, name)
+	}
+	if special {
+		if first, err := TargetOf(orNone(from)); from != nil && (err != nil || !first.Special()) {
+			return tongs.Errorf(tongs.CodeNetworkError, "%s, an address of this machine or network, which is not followed; "+
+				"fetch it by its own address if it is meant", reason)
+		}
+		effect.MustAsk, effect.Why = true, WhySpecial
+	}
+	defer x.clock.hold()()
+	if err := x.grant.Extend(x.ctx, reason, effect); err != nil {
+		return err
+	}
+	x.sent(t, sends)
+	return nil
+}
+
+// WhySpecial is what a person is told of an address that is not an ordinary public one.
+const WhySpecial = "an address of this machine or network"
+
+func orNone(u *url.URL) *url.URL {
+	if u == nil {
+		return &url.URL{}
+	}
+	return u
+}
+
+func (x *exchange) sent(t netguard.Target, sends bool) {
+	if sends {
+		x.grant.Sent("sent data to " + t.Name())
+	}
+}
+
+// private reports whether the target may be a special address.
+func (x *exchange) private(t netguard.Target) bool {
+	name := t.Name()
+	if x.opt.Private(name) || x.opt.Configured(x.grant.Call().Tool, name) {
+		return true
+	}
+	// A person who was asked saw the address itself, not a name that leads to it.
+	return t.Special() && slices.ContainsFunc(x.grant.Effects(), func(e tongs.Effect) bool {
+		return e.Kind == tongs.EffectNetwork && e.MustAsk && strings.EqualFold(e.Host, name)
+	})
+}
+
+// newTransport returns what carries this exchange alone: no other call meets its connections.
+func (x *exchange) newTransport() *http.Transport {
+	guard := *x.opt.Guard
+	guard.Log = x.logged(guard.Log)
+	t := &http.Transport{
+		TLSClientConfig: x.opt.TLS.Clone(), ForceAttemptHTTP2: true, DisableCompression: true,
+		MaxResponseHeaderBytes: x.opt.HeaderBytes, MaxIdleConnsPerHost: 2,
+		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+			target, err := netguard.ParseTarget(addr, 0)
+			if err != nil {
+				return nil, err
+			}
+			through := x.opt.Proxy != nil
+			conn, err := guard.Connect(ctx, target, netguard.Decision{Private: through || x.private(target)})
+			if err != nil {
+				return nil, err
+			}
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.conns = append(x.conns, conn)
+			return conn, nil
+		},
+	}
+	if x.opt.Proxy != nil {
+		t.Proxy = http.ProxyURL(x.opt.Proxy)
+	}
+	return t
+}
+
+// logged puts each connection into the row of the call, besides telling whoever else wants to know.
+func (x *exchange) logged(also func(netguard.Attempt)) func(netguard.Attempt) {
+	row, _ := x.grant.(tongs.Connected)
+	return func(a netguard.Attempt) {
+		if row != nil {
+			row.Connected(a.String())
+		}
+		if also != nil {
+			also(a)
+		}
+	}
+}
