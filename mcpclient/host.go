@@ -57,6 +57,8 @@ type launch struct {
 	effects  []tongs.Effect
 	dir      string
 	hosts    []string
+	// readOnly keeps the program from writing to any root.
+	readOnly bool
 	// verify makes sure, right before it is started, that the program is the one that was decided on. Nil need not.
 	verify func() error
 }
@@ -82,8 +84,8 @@ func (h *host) session(ctx context.Context, l launch) (*session, error) {
 		s.stop() // it was started when fewer hosts were decided
 	}
 	if wait > 0 {
-		return nil, tongs.Errorf(tongs.CodeExecutionError, "the MCP server %s failed and is not started again for %s: %w",
-			h.cfg.Name, wait.Round(time.Second/10), failure)
+		return nil, tongs.Errorf(tongs.CodeExecutionError, "%s failed and is not started again for %s: %w",
+			h.cfg.called(), wait.Round(time.Second/10), failure)
 	}
 	s, err := h.start(ctx, l)
 	return s, h.note(s, err)
@@ -224,7 +226,7 @@ func (h *host) explain(ctx context.Context, s *session, err error) error {
 		return context.Cause(ctx)
 	}
 	if s.running() && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		err := tongs.Errorf(tongs.CodeTimeout, "the MCP server %s did not answer", h.cfg.Name)
+		err := tongs.Errorf(tongs.CodeTimeout, "%s did not answer", h.cfg.called())
 		if said := s.stderr.last(); said != "" {
 			err.Message += "; it said:\n" + said
 		}
@@ -233,7 +235,7 @@ func (h *host) explain(ctx context.Context, s *session, err error) error {
 	s.end()
 	ended := s.ended("it was started")
 	if need := s.denied(); len(need) > 0 {
-		return &tongs.Need{Effects: need, Reason: "the MCP server " + h.cfg.Name + " did not start and could not reach " + targets(need)}
+		return &tongs.Need{Effects: need, Reason: h.cfg.called() + " did not start and could not reach " + targets(need)}
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		if e, ok := errors.AsType[*tongs.Error](ended); ok && !strings.Contains(e.Message, "exit code") && !strings.Contains(e.Message, "it said") {

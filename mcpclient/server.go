@@ -36,6 +36,9 @@ type Server struct {
 	Timeout time.Duration
 	// Origin is where it is configured, for people.
 	Origin string
+	// Label is what messages call the server; empty is "the MCP server NAME". Review is the command by which a person looks at
+	// it again; empty is that for MCP servers. They are for packages that start servers of their own.
+	Label, Review string
 	// Disabled says why the server may not be used, such as that nobody trusts the file that names it. Empty means
 	// that it may.
 	Disabled string
@@ -122,6 +125,21 @@ func (s *Server) Where() string {
 		return strings.Join(s.argv(), " ")
 	}
 	return s.URL
+}
+
+// called is what messages call the server.
+func (s *Server) called() string {
+	if s.Label != "" {
+		return s.Label
+	}
+	return "the MCP server " + s.Name
+}
+
+func (s *Server) review() string {
+	if s.Review != "" {
+		return s.Review
+	}
+	return "tongs mcp review " + s.Name
 }
 
 // exposes reports whether a person listed the tool.

@@ -70,7 +70,7 @@ func (s *session) program(ctx context.Context, l launch) error {
 		s.proc, err = plainProcess(cfg.argv(), l.dir, env, in, s.stderr)
 	} else {
 		s.proc, err = l.commands.Start(ctx, &tongs.Command{
-			Argv: cfg.argv(), Dir: tongs.Path{Rel: "."}, Env: env, Stdout: in, Stderr: s.stderr, Effects: l.effects,
+			Argv: cfg.argv(), Dir: tongs.Path{Rel: "."}, Env: env, Stdout: in, Stderr: s.stderr, Effects: l.effects, ReadOnly: l.readOnly,
 		})
 	}
 	if err != nil {
@@ -379,7 +379,7 @@ func (s *session) ended(doing string) error {
 			why = fault.Error()
 		}
 	}
-	err := tongs.Errorf(tongs.CodeExecutionError, "the MCP server %s failed while %s: %s", s.host.cfg.Name, doing, readable(why, 500))
+	err := tongs.Errorf(tongs.CodeExecutionError, "%s failed while %s: %s", s.host.cfg.called(), doing, readable(why, 500))
 	if said := s.stderr.last(); said != "" {
 		err.Message += "; it said:\n" + said
 	}

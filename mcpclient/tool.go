@@ -258,6 +258,12 @@ func (t *tool) Call(ctx context.Context, env *tongs.Env, call *tongs.Call) (*ton
 	if err != nil {
 		return nil, err
 	}
+	return t.serve(ctx, env, call, l)
+}
+
+// serve starts the server, unless it runs, and makes the call.
+func (t *tool) serve(ctx context.Context, env *tongs.Env, call *tongs.Call, l launch) (*tongs.Result, error) {
+	h := t.host
 	s, err := h.session(ctx, l)
 	if err != nil {
 		if need, ok := errors.AsType[*tongs.Need](err); ok {
@@ -328,15 +334,15 @@ func (t *tool) check(s *session, call *tongs.Call) (*tongs.Spec, json.RawMessage
 	now := s.definitions().tool(t.name)
 	switch {
 	case now == nil:
-		return nil, nil, tongs.Errorf(tongs.CodeUnknownTool, "the MCP server %s has no tool %q", server, readable(t.name, 100))
+		return nil, nil, tongs.Errorf(tongs.CodeUnknownTool, "%s has no tool %q", t.host.cfg.called(), readable(t.name, 100))
 	case t.def == nil:
 		return nil, nil, tongs.Errorf(tongs.CodeApprovalRequired,
 			"the MCP server %s runs, but nobody has looked at what its tool %q says of itself. A person can do that with "+
 				"'tongs mcp review %s'; another call asks them to", server, readable(t.name, 100), server)
 	case now.Digest() != t.def.Digest():
 		return nil, nil, tongs.Errorf(tongs.CodeApprovalRequired,
-			"the MCP server %s describes %q otherwise than it did, so that the tool is quarantined. A person can look at the "+
-				"change with 'tongs mcp review %s'", server, readable(t.name, 100), server)
+			"%s describes %q otherwise than it did, so that the tool is quarantined. A person can look at the "+
+				"change with '%s'", t.host.cfg.called(), readable(t.name, 100), t.host.cfg.review())
 	case t.status == Ready:
 		return t.spec, call.Args, nil
 	}
@@ -372,28 +378,28 @@ func (t *tool) ask(ctx context.Context, s *session, env *tongs.Env, call *tongs.
 		return nil, context.Cause(ctx)
 	case inner.Err() != nil:
 		s.probe()
-		return nil, tongs.Errorf(tongs.CodeTimeout, "the MCP server %s did not answer within %s", t.host.cfg.Name, limit)
+		return nil, tongs.Errorf(tongs.CodeTimeout, "%s did not answer within %s", t.host.cfg.called(), limit)
 	}
 	return nil, t.failure(s, err)
 }
 
 // failure says what became of a call that was not answered.
 func (t *tool) failure(s *session, err error) error {
-	server := t.host.cfg.Name
+	server := t.host.cfg.called()
 	_, unsent := errors.AsType[*url.Error](err) // which the SDK calls an error of the protocol
 	if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok && !unsent && s.alive() {
 		switch rpc.Code {
 		case codeTooLarge:
-			return tongs.Errorf(tongs.CodeTooLarge, "the MCP server %s: %s", server, rpc.Message)
+			return tongs.Errorf(tongs.CodeTooLarge, "%s: %s", server, rpc.Message)
 		case jsonrpc.CodeInvalidParams:
-			return tongs.Errorf(tongs.CodeInvalidArgs, "the MCP server %s refuses the arguments: %s", server, readable(rpc.Message, 2000))
+			return tongs.Errorf(tongs.CodeInvalidArgs, "%s refuses the arguments: %s", server, readable(rpc.Message, 2000))
 		}
-		return tongs.Errorf(tongs.CodeExecutionError, "the MCP server %s answers with an error: %s", server, readable(rpc.Message, 2000))
+		return tongs.Errorf(tongs.CodeExecutionError, "%s answers with an error: %s", server, readable(rpc.Message, 2000))
 	}
 	if s.web != nil {
 		why := s.web.why(err)
 		if _, ok := errors.AsType[*tongs.Error](why); !ok {
-			why = tongs.Errorf(tongs.CodeNetworkError, "the MCP server %s could not be asked: %s", server, readable(why.Error(), 500))
+			why = tongs.Errorf(tongs.CodeNetworkError, "%s could not be asked: %s", server, readable(why.Error(), 500))
 		}
 		s.end() // what is left of it may be broken, and another costs little
 		t.host.forget(s)
@@ -403,7 +409,7 @@ func (t *tool) failure(s *session, err error) error {
 	case <-s.down:
 	case <-time.After(t.host.set.opt.Grace):
 		if s.alive() && !errors.Is(err, mcp.ErrConnectionClosed) {
-			return tongs.Errorf(tongs.CodeExecutionError, "the MCP server %s could not be asked: %s", server, readable(err.Error(), 500))
+			return tongs.Errorf(tongs.CodeExecutionError, "%s could not be asked: %s", server, readable(err.Error(), 500))
 		}
 	}
 	s.end()
