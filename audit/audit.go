@@ -128,6 +128,14 @@ type Streamer interface {
 	Stream(ctx context.Context, f Filter) iter.Seq2[Row, error]
 }
 
+// Follower is implemented by logs whose entries can be read as they are added, by any process.
+type Follower interface {
+	// Last returns the number of the newest entry, 0 where there is none.
+	Last(ctx context.Context) (int64, error)
+	// After returns the entries behind the numbered one, oldest first, at most limit of them.
+	After(ctx context.Context, seq int64, limit int) ([]Entry, error)
+}
+
 // Filter selects rows. Zero fields select all. Tool fits the called name and that of the tool that ran.
 type Filter struct {
 	Call, Session, Tool, Outcome string

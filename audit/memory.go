@@ -43,6 +43,7 @@ func NewMemoryWith(opts MemoryOptions) *Memory {
 var (
 	_ Log      = (*Memory)(nil)
 	_ Streamer = (*Memory)(nil)
+	_ Follower = (*Memory)(nil)
 )
 
 // Open implements Log.
@@ -129,6 +130,24 @@ func (m *Memory) Stream(ctx context.Context, f Filter) iter.Seq2[Row, error] {
 			}
 		}
 	}, f)
+}
+
+// Last implements Follower.
+func (m *Memory) Last(context.Context) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last, nil
+}
+
+// After implements Follower.
+func (m *Memory) After(_ context.Context, seq int64, limit int) ([]Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	entries := []Entry{}
+	for n := max(seq, m.last-int64(len(m.ring))) + 1; n <= m.last && len(entries) < limit; n++ {
+		entries = append(entries, m.ring[(n-1)%int64(len(m.ring))])
+	}
+	return entries, nil
 }
 
 // Verify implements Log.

@@ -23,6 +23,7 @@ type Log struct {
 var (
 	_ audit.Log      = (*Log)(nil)
 	_ audit.Streamer = (*Log)(nil)
+	_ audit.Follower = (*Log)(nil)
 )
 
 // Audit returns the audit log.
@@ -159,6 +160,30 @@ func (l *Log) entries(ctx context.Context, sql string) iter.Seq2[audit.Entry, er
 	}
 }
 
+// Last implements audit.Follower.
+func (l *Log) Last(ctx context.Context) (seq int64, err error) {
+	err = l.store.Read(ctx, func(conn *sqlite.Conn) error {
+		seq, _, err = readHead(conn)
+		return err
+	})
+	return seq, err
+}
+
+// After implements audit.Follower.
+func (l *Log) After(ctx context.Context, seq int64, limit int) ([]audit.Entry, error) {
+	entries := []audit.Entry{}
+	err := l.store.Read(ctx, func(conn *sqlite.Conn) error {
+		return query(conn, "SELECT seq, row, kind, data, hash FROM entries WHERE seq > ? ORDER BY seq LIMIT ?", func(stmt *sqlite.Stmt) error {
+			entries = append(entries, readEntry(stmt))
+			return nil
+		}, seq, int64(limit))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("audit log: %w", err)
+	}
+	return entries, nil
+}
+
 // Rows implements audit.Log.
 func (l *Log) Rows(ctx context.Context, f audit.Filter) ([]audit.Row, error) {
 	return audit.Collect(l.Stream(ctx, f))
@@ -166,6 +191,9 @@ func (l *Log) Rows(ctx context.Context, f audit.Filter) ([]audit.Row, error) {
 
 // Stream implements audit.Streamer. The log must not be closed, nor many others streamed, before it ended.
 func (l *Log) Stream(ctx context.Context, f audit.Filter) iter.Seq2[audit.Row, error] {
+	if f.Call != "" || f.Session != "" {
+		return audit.Assemble(l.entriesOf(ctx, f), f)
+	}
 	return audit.Assemble(l.entries(ctx, "SELECT seq, row, kind, data, hash FROM entries ORDER BY seq DESC"), f)
 }
 

@@ -16,6 +16,7 @@ import (
 // ask settles what decide left open and records the decision. It reports whether a person approved other arguments
 // than those asked about; then nothing is settled yet.
 func (w *walk) ask(ctx context.Context, effects []tongs.Effect) (edited bool, err error) {
+	defer w.stage("ask")(&err)
 	open := w.unanswered(effects)
 	if w.deferred = len(open) > 0 && w.defers(ctx); w.deferred || w.onCopy {
 		w.verdict.By += "; runs on a copy, and what it changes is decided then"

@@ -53,6 +53,9 @@ type Options struct {
 	Direct bool
 	// OnResult observes every result, before it is returned. It must not keep or change it.
 	OnResult func(*tongs.Call, *tongs.Result)
+	// Observe is told what happens to calls while they walk. It is called by whoever runs the call, several at a time, and
+	// must not block. Nil costs nothing.
+	Observe func(Event)
 	// Grace is how long a cancelled tool may take to return before the call does so without it; zero means 2 s.
 	Grace time.Duration
 }

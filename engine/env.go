@@ -224,7 +224,7 @@ func (g *grant) output(name string) tongs.Stream {
 			w.streams = map[string]*output.Stream{}
 		}
 		var onChunk func(string)
-		if w.call.Sink != nil {
+		if w.call.Sink != nil || w.engine.opt.Observe != nil {
 			onChunk = func(text string) { w.sink.update(tongs.Update{Stream: name, Text: text}) }
 		}
 		w.streams[name] = w.engine.opt.Output.Stream(w.call.ID, name, onChunk)

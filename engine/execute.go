@@ -18,7 +18,8 @@ var errNoReturn = errors.New("the tool ended without returning")
 
 // execute runs the tool with what was decided, and nothing else. A tool that does not return when it is cancelled is
 // left behind, with an Env that is dead.
-func (w *walk) execute(ctx context.Context) (*tongs.Result, error) {
+func (w *walk) execute(ctx context.Context) (res *tongs.Result, err error) {
+	defer w.stage("run")(&err)
 	if ctx.Err() != nil {
 		return nil, ended(ctx, 0)
 	}
@@ -31,7 +32,7 @@ func (w *walk) execute(ctx context.Context) (*tongs.Result, error) {
 	env := w.env(g)
 	call := w.toolCall()
 	began, waited := time.Now(), w.waited
-	res, err := await(ctx, w.engine.opt.Grace, func() (res *tongs.Result, err error) {
+	res, err = await(ctx, w.engine.opt.Grace, func() (res *tongs.Result, err error) {
 		defer w.guard("running", &err)
 		return w.tool.Call(ctx, env, call)
 	})

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -58,11 +59,15 @@ type walk struct {
 	ran     time.Duration
 	// connections are those that the call made or was refused.
 	connections []string
+	// unobserved is what an observer panicked with.
+	unobserved atomic.Value
 }
 
 func (e *Engine) walk(c *caller, call *tongs.Call) *walk {
 	own := c.adopt(call)
-	return &walk{engine: e, caller: c, call: own, begun: time.Now(), sink: &sink{call: own.ID, send: own.Sink}}
+	w := &walk{engine: e, caller: c, call: own, begun: time.Now()}
+	w.sink = &sink{call: own.ID, send: w.observed(own.Sink)}
+	return w
 }
 
 // open writes the first entry of the row.
@@ -76,11 +81,13 @@ func (w *walk) open(ctx context.Context) error {
 	if err != nil {
 		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since the audit log could not be written: %w", err)
 	}
+	w.tell(Event{Kind: Opened, Call: w.call})
 	return nil
 }
 
 // lookup finds the tool, following redirects: the target's plan will apply, and the rules of every name on the way.
-func (w *walk) lookup(ctx context.Context) error {
+func (w *walk) lookup(ctx context.Context) (err error) {
+	defer w.stage("lookup")(&err)
 	if w.caller.depth > maxDepth {
 		return tongs.Errorf(tongs.CodeExecutionError, "calls are nested more than %d deep; a tool seems to call itself", maxDepth)
 	}
@@ -212,7 +219,8 @@ func (w *walk) unknown(name string, set *registry.Set) error {
 }
 
 // validate repairs and checks the arguments, and completes them with defaults.
-func (w *walk) validate() error {
+func (w *walk) validate() (err error) {
+	defer w.stage("validate")(&err)
 	checked, err := w.engine.validator.Check(w.spec, w.call.Args)
 	if err != nil {
 		return err
@@ -225,6 +233,7 @@ func (w *walk) validate() error {
 // makePlan asks the tool what the call would do, and checks that: paths must be resolved ones, and what is special
 // about them is marked here, so that no tool can forget it.
 func (w *walk) makePlan(ctx context.Context) (err error) {
+	defer w.stage("plan")(&err)
 	w.plan, w.onCopy = &tongs.Plan{}, false
 	planner, plans := w.tool.(tongs.Planner)
 	w.unplanned = !plans
@@ -326,7 +335,8 @@ func stands(planned, met tongs.Effect) bool {
 }
 
 // decide judges the effects and refuses what is blocked.
-func (w *walk) decide(ctx context.Context, effects []tongs.Effect) error {
+func (w *walk) decide(ctx context.Context, effects []tongs.Effect) (err error) {
+	defer w.stage("decide")(&err)
 	if err := w.judge(ctx, effects); err != nil {
 		return err
 	}
@@ -452,6 +462,10 @@ func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 	}
 	if w.engine.opt.OnResult != nil {
 		w.observe(res)
+	}
+	w.tell(Event{Kind: Closed, Call: w.call, Result: res})
+	if p := w.unobserved.Load(); p != nil {
+		res.SetMeta("observeError", p)
 	}
 	return res
 }
