@@ -82,6 +82,10 @@ var floors = []struct {
 		[]string{"worker"},
 	},
 	{
+		"1c\" sessions of workers", "the only place where workers meet SQLite",
+		[]string{"worker/sessions"},
+	},
+	{
 		"2 engine", "the walk; the only package that knows all the stages",
 		[]string{"engine"},
 	},
