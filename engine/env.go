@@ -35,7 +35,7 @@ func (w *walk) env(g *grant) *tongs.Env {
 		Caller: &liveCaller{inner, g},
 		Output: g.output, Update: w.sink.update,
 	}
-	if w.engine.opt.Workspace != nil {
+	if _, zoned := w.caller.zones(); w.engine.opt.Workspace != nil && !(zoned && w.aloof()) {
 		env.Files = w.engine.opt.Workspace.Files(w.dir, g)
 	}
 	return env

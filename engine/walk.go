@@ -255,6 +255,10 @@ func (w *walk) makePlan(ctx context.Context) (err error) {
 	return w.rehearsable(ctx)
 }
 
+// aloof reports whether the tool is a built-in one without any permission. A caller with zones can call it, and it is
+// given no files then.
+func (w *walk) aloof() bool { return w.spec.Source.BuiltIn() && w.spec.Needs|w.spec.Optional == 0 }
+
 // runsElsewhere reports whether an effect says where a tool that is not built in runs: the program that it starts or, for
 // one of an MCP server, the host that it is called at.
 func (w *walk) runsElsewhere(e tongs.Effect) bool {
@@ -353,7 +357,7 @@ func (w *walk) judge(ctx context.Context, effects []tongs.Effect) error {
 	in.Default, in.Say, in.Unplanned = w.plan.Default, w.plan.Say, w.unplanned
 	in.Reviewed = w.engine.opt.Reviewed(w.spec.Source)
 	w.basis, w.rules = []policy.Basis{w.based(in)}, nil
-	if reason := w.caller.outside(effects); reason != "" {
+	if reason := w.caller.outside(effects); reason != "" && !w.aloof() {
 		w.verdict = policy.Verdict{Decision: tongs.Blocked, By: "zones of the caller", Reason: reason}
 		w.basis[0].Outside = true
 		return nil

@@ -31,10 +31,10 @@ const (
 
 // Item is one thing to do.
 type Item struct {
-	Content string `json:"content"`
-	Status  Status `json:"status" enum:"pending,in_progress,completed,cancelled"`
+	Content string `json:"content" jsonschema:"What to do."`
+	Status  Status `json:"status" jsonschema:"State." enum:"pending,in_progress,completed,cancelled"`
 	// ActiveForm says what is being done while it is in progress: "Running tests".
-	ActiveForm string `json:"activeForm,omitempty"`
+	ActiveForm string `json:"activeForm,omitempty" jsonschema:"While doing it."`
 }
 
 // Label is what to show of an item.
@@ -47,12 +47,12 @@ func (i Item) Label() string {
 
 // Input are the arguments of todo_write.
 type Input struct {
-	Items []Item `json:"items" alias:"todos"`
+	Items []Item `json:"items" jsonschema:"All of them." alias:"todos"`
 }
 
 // Output is the value of both tools.
 type Output struct {
-	Items []Item `json:"items"`
+	Items []Item `json:"items" jsonschema:"All of them."`
 }
 
 // Counts returns how many items have each status, under "total" all of them.
