@@ -212,6 +212,9 @@ func cut(conn *sqlite.Conn, through int64) error {
 	if _, _, err := extend(conn, audit.EntryCut, 0, data); err != nil {
 		return err
 	}
+	if err := query(conn, "DELETE FROM facts WHERE row <= ?", nil, through); err != nil {
+		return err
+	}
 	return query(conn, "DELETE FROM entries WHERE seq <= ?", nil, through)
 }
 

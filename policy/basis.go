@@ -50,7 +50,7 @@ type Basis struct {
 	Default   *tongs.Decision `json:"default,omitempty"`
 	Say       *tongs.Decision `json:"say,omitempty"`
 	Mode      tongs.Mode      `json:"mode,omitzero"`
-	// Callers are the rules of the links of the chain after the base that bear on the effects.
+	// Callers are the rules of the links of the chain after the base, those that bear on the effects.
 	Callers [][]tongs.Rule `json:"callers,omitempty"`
 	// Roots is the start of the key's.
 	Roots string `json:"roots,omitempty"`
@@ -100,24 +100,26 @@ func (in Input) Basis() Basis {
 	return b
 }
 
-// bearing returns the rules of the callers that bear on any of the effects. Links that have none are left out: they do
-// not change what the base says.
+// bearing returns the rules of the callers that bear on any of the effects; nil where none does. A link keeps its place,
+// since grants know it.
 func (in Input) bearing() (links [][]tongs.Rule) {
 	j := newJudge(&in)
 	effects := make([]*tongs.Effect, len(in.Effects))
 	for i := range in.Effects {
 		effects[i] = &in.Effects[i]
 	}
+	some := false
 	for _, rules := range in.Chain[1:] {
-		var kept []tongs.Rule
+		kept := []tongs.Rule{}
 		for i := range rules {
 			if j.bears(&rules[i], effects) {
 				kept = append(kept, rules[i])
 			}
 		}
-		if len(kept) > 0 {
-			links = append(links, kept)
-		}
+		links, some = append(links, kept), some || len(kept) > 0
+	}
+	if !some {
+		return nil
 	}
 	return links
 }
