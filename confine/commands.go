@@ -76,6 +76,8 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 	}
 	if p.onCopy {
 		c.overlay(&policy)
+	} else {
+		c.seal(&policy, cmd, effects)
 	}
 	if err := c.ruled(&policy, c.grant); err != nil {
 		return nil, err
@@ -136,7 +138,7 @@ func (p *process) found(names []string) (err error) {
 
 // writable are the directories of the roots that can be written to.
 func (c *Confiner) writable() (dirs []string) {
-	for _, root := range c.opt.Workspace.Roots() {
+	for _, root := range c.opt.Workspace.Present() {
 		if root.Writable {
 			dirs = append(dirs, root.Dir)
 		}

@@ -34,6 +34,9 @@ type Options struct {
 	Scratch string
 	// Programs is a private directory of programs that tools keep. One that is started from there sees the directory it is in.
 	Programs string
+	// Sealed names roots that a program writes to only if it starts there, or a write there was decided for its call: the
+	// directories of custom tools are nothing that a build should change by the way. On a copy of the files it may.
+	Sealed []string
 	// Runs is a private directory, one for each workspace, in which the programs that run are remembered, so that what one planted is looked at
 	// even if this process is killed meanwhile. Empty remembers nothing.
 	Runs string
@@ -134,7 +137,7 @@ func (c *commands) roots(p *sandbox.Policy, readOnly bool) {
 	if z, ok := c.grant.(tongs.Zoned); ok {
 		zones, limited = z.Zones()
 	}
-	for _, root := range c.opt.Workspace.Roots() {
+	for _, root := range c.opt.Workspace.Present() {
 		p.Writable = slices.DeleteFunc(p.Writable, func(dir string) bool { return dir == root.Dir })
 		whole := tongs.Zone{Path: tongs.Path{Root: root.Name, Rel: "."}, Writable: true}
 		parts := []tongs.Zone{whole}
@@ -148,6 +151,25 @@ func (c *commands) roots(p *sandbox.Policy, readOnly bool) {
 				p.ReadOnly = append(p.ReadOnly, dir)
 			}
 		}
+	}
+}
+
+// seal leaves a program that writes to the roots themselves those that it has business in.
+func (c *commands) seal(p *sandbox.Policy, cmd *tongs.Command, effects []tongs.Effect) {
+	for _, root := range c.opt.Workspace.Present() {
+		starts := !cmd.Scratch && cmd.Dir.Root == root.Name
+		if !slices.Contains(c.opt.Sealed, root.Name) || starts || slices.ContainsFunc(effects, func(e tongs.Effect) bool {
+			return (e.Kind == tongs.EffectWrite || e.Kind == tongs.EffectDelete) && !e.Unknown && e.Path.Root == root.Name
+		}) {
+			continue
+		}
+		p.Writable = slices.DeleteFunc(p.Writable, func(dir string) bool {
+			below := dir == root.Dir || strings.HasPrefix(dir, root.Dir+string(filepath.Separator))
+			if below {
+				p.ReadOnly = append(p.ReadOnly, dir)
+			}
+			return below
+		})
 	}
 }
 

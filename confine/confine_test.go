@@ -69,7 +69,10 @@ func setup(t *testing.T, opt confine.Options, more ...tongs.Rule) *bench {
 func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) *bench {
 	t.Helper()
 	b := &bench{dir: dir, say: true, log: audit.NewMemory(), meanwhile: func() {}}
-	ws, err := workspace.Open(workspace.Options{Dir: b.dir, LockDir: filepath.Join(t.TempDir(), "locks")})
+	ws, err := opt.Workspace, error(nil)
+	if ws == nil {
+		ws, err = workspace.Open(workspace.Options{Dir: b.dir, LockDir: filepath.Join(t.TempDir(), "locks")})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (c *Confiner) ruled(p *sandbox.Policy, g tongs.Grant) error {
 		return tongs.Errorf(tongs.CodeInternal, "there are rules about paths, and what was decided does not say which of them hold")
 	}
 	effects, left := g.Effects(), maxRuled
-	for _, root := range c.opt.Workspace.Roots() {
+	for _, root := range c.opt.Workspace.Present() {
 		err := filepath.WalkDir(root.Dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || name == root.Dir {
 				return nil // what we cannot list, the program cannot either

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/workspace"
 )
 
 // A caller that was narrowed to a part of the workspace runs programs that see no more of it.
@@ -49,5 +50,29 @@ func TestProgramsSeeTheZonesOfTheirCaller(t *testing.T) {
 	res := wide.Call(t.Context(), &tongs.Call{Tool: "run", Args: []byte(`{"script":"pwd"}`)})
 	if res.Error == nil || res.Error.Code != tongs.CodePermissionDenied || !strings.Contains(res.Content, "open, shown") {
 		t.Errorf("a working directory outside the zones: %s", res.Content)
+	}
+}
+
+// A program changes a sealed root only where it starts in it, or on a copy.
+func TestSealedRootsAreWrittenOnPurpose(t *testing.T) {
+	tools, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := filepath.Join(tools, "made")
+	ws, err := workspace.Open(workspace.Options{
+		Dir: t.TempDir(), LockDir: filepath.Join(t.TempDir(), "locks"), Roots: []workspace.Root{{Name: "tools", Dir: tools, Writable: true}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ws.Close() })
+	b := setup(t, confine.Options{Workspace: ws, Sealed: []string{"tools"}})
+	for dir, may := range map[string]bool{"": false, "/tools": true} {
+		_ = os.Remove(made)
+		res := b.Call(t.Context(), &tongs.Call{Tool: "run", Dir: dir, Args: []byte(`{"script":"ls ` + tools + `; echo x > ` + made + `; true"}`)})
+		if _, err := os.Stat(made); (err == nil) != may || res.Error != nil {
+			t.Errorf("from %q it wrote: %t; %s", dir, err == nil, res.Content)
+		}
 	}
 }

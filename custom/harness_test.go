@@ -59,6 +59,7 @@ func newBench(t *testing.T, o workbench.Options, change ...func(*custom.Options)
 // with adds the forge to what a bench is like.
 func (b *bench) with(o workbench.Options) workbench.Options {
 	o.Roots = []workspace.Root{{Name: custom.Root, Dir: b.forge, Writable: true}}
+	o.Sealed = []string{custom.Root}
 	o.Programs = filepath.Join(b.state, "programs")
 	o.Rules = append(custom.Rules(), o.Rules...)
 	return o

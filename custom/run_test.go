@@ -1,10 +1,7 @@
 package custom_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,110 +11,10 @@ import (
 	"github.com/tongs-ai/tongs/internal/workbench"
 )
 
-// torture are values that something on the way could take for something else.
-func torture() []string {
-	list := []string{
-		"", " ", "plain", "two words", "  padded  ", "\n", "a\nb", "trailing\n", "\ttab", "\r\n", "'", `"`, `\`, `\n`, "`id`", "$(id)", "$HOME", "${x}",
-		"*", "?", "[a]", "~", "#", "!", "&", "|", ";", "<", ">", "(", ")", "{", "}", "=", "==", "a=b", "=a", "-", "--", "-x", "--x", "--x=y", "--value=z",
-		"0", "-1", "007", "1e3", "true", "false", "null", "nil", "{}", "[]", `{"a":1}`, "é", "日本語", "👩‍👩‍👧", "\u202e", "\ufeff", "\x7f", "\x01", "%s%n", "\\x41",
-		strings.Repeat("x", 64<<10), strings.Repeat("é\n'", 5000),
-	}
-	return list
-}
-
-const echoGo = `package main
-
-import (
-	"flag"
-	"fmt"
-	"os"
-)
-
-func main() {
-	value := flag.String("value", "unset", "")
-	number := flag.Float64("number", 0, "")
-	whole := flag.Int64("whole", 0, "")
-	yes := flag.Bool("yes", false, "")
-	list := flag.String("list", "", "")
-	flag.Parse()
-	if err := os.WriteFile("got", []byte(*value), 0o644); err != nil {
-		panic(err)
-	}
-	fmt.Fprintf(os.Stderr, "%v %d %t %s", *number, *whole, *yes, *list)
-}
-`
-
-const echoYAML = `name: %s
-description: Prints what it is given.
-entrypoint: %s
-parameters:
-  - {name: value, type: string}
-  - {name: number, type: number}
-  - {name: whole, type: integer}
-  - {name: yes, type: boolean}
-  - {name: list, type: array, items: array}
-`
-
-const echoSh = `#!/bin/sh
-for a in "$@"; do
-	case $a in
-	--value=*) printf %s "${a#--value=}" > got ;;
-	--number=*) printf '%s ' "${a#--number=}" >&2 ;;
-	--whole=*) printf '%s ' "${a#--whole=}" >&2 ;;
-	--yes=*) printf '%s ' "${a#--yes=}" >&2 ;;
-	--list=*) printf '%s' "${a#--list=}" >&2 ;;
-	esac
-done
-`
-
-// echoes makes the same tool in Go, by hand and with plain go build as people do, and in shell.
-func echoes(b *bench) {
-	b.Helper()
-	b.tool("echo-sh", "tool.yaml", fmt.Sprintf(echoYAML, "echo-sh", "run.sh"), "run.sh", echoSh)
-	b.tool("echo-go", "tool.yaml", fmt.Sprintf(echoYAML, "echo-go", "echo-go"), "echo-go.go", echoGo)
-	cmd := exec.Command("go", "build", "-o", "echo-go", "echo-go.go")
-	cmd.Dir, cmd.Env = filepath.Join(b.forge, "echo-go"), append(os.Environ(), "GO111MODULE=off", "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
-	b.refresh()
-	b.approve("echo-sh")
-	b.approve("echo-go")
-}
-
-func TestArgumentsArriveExactly(t *testing.T) {
-	b := newBench(t, workbench.Options{Mode: tongs.ModeAll})
-	echoes(b)
-	if n := len(torture()); n < 60 {
-		t.Fatalf("only %d values", n)
-	}
-	for _, tool := range []string{"echo-go", "echo-sh"} {
-		for i, want := range torture() {
-			b.OK(tool, args{"value": want})
-			if got := b.Get("got"); got != want {
-				t.Errorf("%s: value %d is %.100q, want %.100q", tool, i, got, want)
-			}
-		}
-		for in, want := range map[string]string{
-			`{"number":-0.25,"whole":9007199254740991,"yes":true,"list":[[1],["a b"]]}`: `-0.25 9007199254740991 true [[1],["a b"]]`,
-			`{"number":3.5,"whole":-9007199254740991,"yes":false,"list":[]}`:            `3.5 -9007199254740991 false []`,
-		} {
-			var a args
-			dec := json.NewDecoder(strings.NewReader(in))
-			dec.UseNumber()
-			b.Must(dec.Decode(&a))
-			res := b.OK(tool, a)
-			if got := workbench.Value[custom.Output](b.Bench, res).Stderr; got != want {
-				t.Errorf("%s %s: %q, want %q", tool, in, got, want)
-			}
-		}
-	}
-}
-
 func TestChangingOneByteStopsIt(t *testing.T) {
 	for _, name := range []string{"tool.yaml", "echo-go.go", "echo-go"} {
 		b := newBench(t, workbench.Options{Mode: tongs.ModeAll, Answer: deny})
-		echoes(b)
+		b.echo("go")
 		b.OK("echo-go", args{"value": "x"})
 		if q := b.Questions(); len(q) > 0 {
 			t.Fatalf("asked: %v", q)

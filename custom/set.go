@@ -1,6 +1,7 @@
 package custom
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -53,10 +54,7 @@ func New(opt Options) (*Set, error) {
 	if err != nil || opt.Dir == "" {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "the directory of custom tools %q cannot be used", opt.Dir)
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	opt.Dir = dir
+	opt.Dir = realDir(dir)
 	if opt.Timeout <= 0 {
 		opt.Timeout = 30 * time.Second
 	}
@@ -76,6 +74,15 @@ func New(opt Options) (*Set, error) {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "the custom tools in %s cannot be read: %w", dir, err)
 	}
 	return s, nil
+}
+
+// realDir is a directory by a path without links, as far as it exists: what was approved is known by it, before and after it
+// is made.
+func realDir(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil || filepath.Dir(dir) == dir {
+		return cmp.Or(real, dir)
+	}
+	return filepath.Join(realDir(filepath.Dir(dir)), filepath.Base(dir))
 }
 
 // Dir is the forge, on this machine.

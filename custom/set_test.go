@@ -97,6 +97,44 @@ func TestChangesAreSeen(t *testing.T) {
 	}
 }
 
+// What is approved in a forge that was not there when the set was made is approved for those who come later.
+func TestAForgeThatIsMadeLater(t *testing.T) {
+	home := t.TempDir()
+	link := filepath.Join(t.TempDir(), "home")
+	if err := os.Symlink(home, link); err != nil {
+		t.Fatal(err)
+	}
+	opt := custom.Options{Dir: filepath.Join(link, ".forge", "tools"), State: t.TempDir()}
+	early, err := custom.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(home); len(left) != 0 || len(early.States()) != 0 {
+		t.Errorf("looking made %v", left)
+	}
+	made, err := custom.Draft{Name: "a", Description: "d", Language: "sh"}.Scaffold()
+	if err == nil {
+		_, err = made.Write(early.Dir())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := early.Look("a")
+	if err == nil {
+		err = early.Approve(v, "test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, err := custom.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := late.States(); len(s) != 1 || s[0].Status != custom.Ready {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestConcurrentRefreshes(t *testing.T) {
 	b := newBench(t, workbench.Options{})
 	var all sync.WaitGroup
@@ -164,10 +202,12 @@ func TestScaffoldsWorkAsTheyAre(t *testing.T) {
 				continue
 			}
 			program := map[string]string{"go": "my-tool", "sh": "my-tool.sh", "python": "my-tool.py"}[lang]
-			cmd = exec.Command(filepath.Join(dir, program), "--text=-x y", "--a-b=-7", "--list=[1,2]", "--help=false")
-			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "-x y") || !strings.Contains(string(out), "-7") {
-				t.Errorf("%s: %v: %s", lang, err, out)
+			for _, text := range []string{"-x y", "--", "-", "--text=", "@" + dir} { // libraries that read flags make something of these
+				cmd = exec.Command(filepath.Join(dir, program), "--text="+text, "--a-b=-7", "--list=[1,2]", "--help=false")
+				out, err := cmd.CombinedOutput()
+				if err != nil || !strings.Contains(string(out), text) || !strings.Contains(string(out), "-7") {
+					t.Errorf("%s %q: %v: %s", lang, text, err, out)
+				}
 			}
 		}
 	}

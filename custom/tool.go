@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/ran"
@@ -309,7 +310,7 @@ func (h *head) Write(p []byte) (int, error) {
 // object is the output where all of it is one JSON object, else nil.
 func (h *head) object() json.RawMessage {
 	data := bytes.TrimSpace(h.Bytes())
-	if h.over || len(data) == 0 || data[0] != '{' || !json.Valid(data) {
+	if h.over || len(data) == 0 || data[0] != '{' || !json.Valid(data) || !utf8.Valid(data) {
 		return nil
 	}
 	return bytes.Clone(data)

@@ -216,8 +216,11 @@ func (w *Workspace) makeParent(p tongs.Path, makeDirs bool) (handle, *parents, e
 	if err == nil || !missing(err) || !makeDirs {
 		return h, made, err
 	}
-	if h, err = w.directory(tongs.Path{Root: p.Root, Rel: "."}); err != nil {
+	if err := w.byName[p.Root].create(); err != nil {
 		return nil, made, err
+	}
+	if h, err = w.directory(tongs.Path{Root: p.Root, Rel: "."}); err != nil || p.Dir().Rel == "." {
+		return h, made, err
 	}
 	for name := range strings.SplitSeq(p.Dir().Rel, "/") {
 		made.dirs = append(made.dirs, h)

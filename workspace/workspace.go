@@ -57,6 +57,8 @@ type Root struct {
 	Writable bool
 	// Inside allows the root to lie in a private directory, as /spill does.
 	Inside bool
+	// Lazy allows the root not to exist: it is made when something is first written to it.
+	Lazy bool
 }
 
 // Workspace is a set of open roots. It is safe for concurrent use.
@@ -85,7 +87,43 @@ type rootEntry struct {
 	Root
 	// spelled is the directory as the options gave it, absolute and clean.
 	spelled string
-	handle  handle
+	open    func(string) (handle, error)
+
+	mu sync.Mutex
+	// handle is nil where a lazy root was not there yet when it was last looked for.
+	handle handle
+}
+
+// opened returns the handle of the root. A lazy one is looked for until it is there.
+func (r *rootEntry) opened() (handle, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.handle != nil {
+		return r.handle, nil
+	}
+	if r.Lazy {
+		real, err := realPath(r.Dir)
+		if err != nil {
+			return nil, err
+		}
+		if real != r.Dir { // rules and locks know it by where it was to be
+			return nil, config("root /%s: %s leads to %s by a link that was made meanwhile; start again", r.Name, r.Dir, real)
+		}
+	}
+	h, err := r.open(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	r.handle = h
+	return h, nil
+}
+
+// create makes a lazy root that is not there.
+func (r *rootEntry) create() error {
+	if !r.Lazy || !r.Writable {
+		return nil
+	}
+	return os.MkdirAll(r.Dir, 0o755)
 }
 
 var rootName = regexp.MustCompile(`^[a-z0-9_-]+$`)
@@ -156,6 +194,10 @@ func (w *Workspace) addRoot(r Root, openRoot func(string) (handle, error)) error
 		return config("%s %s: %w", label, r.Dir, err)
 	}
 	r.Dir, err = realPath(spelled)
+	absent := r.Lazy && missing(err)
+	if absent {
+		r.Dir, err = realPrefix(spelled)
+	}
 	if err != nil {
 		return config("%s %s: %w; create it or name another directory", label, spelled, plain(err))
 	}
@@ -165,12 +207,12 @@ func (w *Workspace) addRoot(r Root, openRoot func(string) (handle, error)) error
 				label, r.Dir, "/"+other.Name)
 		}
 	}
-	h, err := openRoot(r.Dir)
-	if err != nil {
+	entry := &rootEntry{Root: r, spelled: spelled, open: openRoot}
+	if _, err := entry.opened(); err != nil && !absent {
 		return config("%s %s: %w; name a directory that can be opened", label, r.Dir, plain(err))
 	}
 	w.roots = append(w.roots, r)
-	w.byName[r.Name] = &rootEntry{Root: r, spelled: spelled, handle: h}
+	w.byName[r.Name] = entry
 	return nil
 }
 
@@ -210,7 +252,9 @@ func (w *Workspace) Close() error {
 	defer w.mu.Unlock()
 	if !w.closed {
 		for _, r := range w.byName {
-			r.handle.close()
+			if r.handle != nil {
+				r.handle.close()
+			}
 		}
 	}
 	w.closed = true
@@ -227,7 +271,11 @@ func (w *Workspace) directory(p tongs.Path) (handle, error) {
 	if w.closed {
 		return nil, os.ErrClosed
 	}
-	return w.byName[p.Root].handle.walk(p.Rel)
+	h, err := w.byName[p.Root].opened()
+	if err != nil {
+		return nil, err
+	}
+	return h.walk(p.Rel)
 }
 
 // parent opens the directory that p is in and returns the name of p in it; a root is "." in itself.
@@ -244,6 +292,19 @@ func (w *Workspace) Dir() string { return w.roots[0].Dir }
 
 // Roots returns the roots, the workspace first with an empty name, with their real host directories.
 func (w *Workspace) Roots() []Root { return slices.Clone(w.roots) }
+
+// Present returns the roots that are there: a lazy one need not be.
+func (w *Workspace) Present() []Root {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return slices.DeleteFunc(w.Roots(), func(r Root) bool {
+		if !r.Lazy || w.closed {
+			return false
+		}
+		_, err := w.byName[r.Name].opened()
+		return err != nil
+	})
+}
 
 // Digest identifies the roots by name, real directory and writability, in any order of the zones.
 func (w *Workspace) Digest() string {

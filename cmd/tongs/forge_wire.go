@@ -49,16 +49,27 @@ type forge struct {
 // forgeState is where approvals and copies of custom tools are kept.
 func forgeState(stateDir string) string { return filepath.Join(stateDir, "forge") }
 
-// forgeRoot returns the root that file tools find custom tools in, none where there cannot be one.
+// forgeRoot returns the root that file tools find custom tools in, none where there cannot be one. Nobody who makes no
+// tools gets a directory for them.
 func (s *system) forgeRoot() []workspace.Root {
 	dir, err := findForge()
-	if err != nil || slices.ContainsFunc(s.cfg.Zones, func(z config.Zone) bool { return z.Name == custom.Root }) {
+	if err != nil || config.Apart(dir, s.configDir, s.stateDir) != nil || s.ownForgeZone() {
 		return nil
 	}
-	if config.Apart(dir, s.configDir, s.stateDir) != nil || os.MkdirAll(dir, 0o755) != nil {
+	return []workspace.Root{{Name: custom.Root, Dir: dir, Writable: true, Lazy: true}}
+}
+
+// ownForgeZone reports whether somebody gave a zone of their own the name that the forge has elsewhere.
+func (s *system) ownForgeZone() bool {
+	return slices.ContainsFunc(s.cfg.Zones, func(z config.Zone) bool { return z.Name == custom.Root })
+}
+
+// sealed are the roots that programs do not change by the way.
+func (s *system) sealed() []string {
+	if s.ownForgeZone() {
 		return nil
 	}
-	return []workspace.Root{{Name: custom.Root, Dir: dir, Writable: true}}
+	return []string{custom.Root}
 }
 
 // addForge makes the custom tools part of the registry, now and whenever they change.

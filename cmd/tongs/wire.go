@@ -268,9 +268,9 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	}
 	confined := confine.New(confine.Options{
 		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules), Rules: opt.Rules,
-		Programs: filepath.Join(forgeState(s.stateDir), "programs"),
-		Cache:    filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
-		Changes:  s.journal, Layers: filepath.Join(s.stateDir, "layers"),
+		Programs: filepath.Join(forgeState(s.stateDir), "programs"), Sealed: s.sealed(),
+		Cache:   filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
+		Changes: s.journal, Layers: filepath.Join(s.stateDir, "layers"),
 		Through: s.cfg.Sandbox.Paths(s.workspace.Dir()),
 		Runs:    filepath.Join(s.stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(s.workspace.Dir())))[:16]),
 		Limits: sandbox.Limits{

@@ -49,8 +49,10 @@ type Options struct {
 	Limits sandbox.Limits
 	// Cached gives programs caches that outlive a run.
 	Cached bool
-	// Roots are further roots of the workspace; Programs is where tools keep programs of their own.
+	// Roots are further roots of the workspace, Sealed those of them that programs do not change by the way; Programs is
+	// where tools keep programs of their own.
 	Roots    []workspace.Root
+	Sealed   []string
 	Programs string
 }
 
@@ -100,7 +102,7 @@ func (b *Bench) Open(o Options) engine.Options {
 	}
 	b.Confiner = confine.New(confine.Options{
 		Runner: run, Workspace: ws, Scratch: b.Spill.Dir(), Cache: cache, Runs: filepath.Join(state, "runs"),
-		Limits: o.Limits, Programs: o.Programs,
+		Limits: o.Limits, Programs: o.Programs, Sealed: o.Sealed,
 		Guard: &netguard.Guard{Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 		}},
