@@ -58,8 +58,10 @@ type Basis struct {
 	Effects int `json:"effects,omitempty"`
 	// Outside says that no rule decided: an effect was outside what the caller may touch.
 	Outside bool `json:"outside,omitempty"`
-	// Contained says that the call could run on a copy, where the machine and the settings allow that.
+	// Contained says that the call could run on a copy where a rule wants that, Defers that it would where nobody said
+	// anything, if the machine can do so.
 	Contained bool `json:"contained,omitempty"`
+	Defers    bool `json:"defers,omitempty"`
 	// Changed says that it is about what a program changed on a copy; Cut that more was changed than the effects name.
 	Changed bool `json:"changed,omitempty"`
 	Cut     bool `json:"cut,omitempty"`

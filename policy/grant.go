@@ -167,14 +167,27 @@ func (j *judge) granted(v *Verdict) bool {
 	}
 	for i, id := range by {
 		if id != "" {
-			v.Effects[i] = Judgement{Decision: tongs.PreApproved, Step: StepGrant, By: "grant " + id}
+			v.Effects[i] = Judgement{Decision: tongs.PreApproved, Step: StepGrant, By: grantWord + id}
 		}
 	}
 	v.Decision, v.Step, v.Rule, v.Rememberable = tongs.PreApproved, StepGrant, nil, false
 	v.Grant = strings.Join(ids, ",")
-	v.By = "grant " + v.Grant
+	v.By = grantWord + v.Grant
 	v.Reason = "A person approved this before and had it remembered."
 	return true
+}
+
+// grantWord stands before the IDs of grants that answered.
+const grantWord = "grant "
+
+// GrantIDs returns the IDs of the grants that a verdict's By names, nil where something else decided.
+func GrantIDs(by string) []string {
+	ids, ok := strings.CutPrefix(by, grantWord)
+	if !ok {
+		return nil
+	}
+	ids, _, _ = strings.Cut(ids, ";")
+	return strings.Split(ids, ",")
 }
 
 // grantFor returns a grant that covers the effect and was given under the same rules: those of all that is asked, or
