@@ -278,8 +278,8 @@ var resourceAttempts = []attempt{
 	{name: "blocks without writing", script: `for i in 1 2 3; do fallocate -l 30M a$i 2>/dev/null || dd if=/dev/zero of=a$i bs=1M count=30 2>/dev/null || exit; done; sleep {N}; echo ESCAPED; rm -f a?`, judge: outlived},
 	{name: "files that come and go, and some that stay", script: `for i in 1 2 3; do dd if=/dev/zero of=t bs=1M count=30 2>/dev/null; dd if=/dev/zero of=b$i bs=1M count=25 2>/dev/null || exit; rm -f t; done; sleep {N}; echo ESCAPED; rm -f b? t`, judge: outlived},
 	{name: "one large file", script: `dd if=/dev/zero of=big bs=1M count=100 2>/dev/null && echo ESCAPED; rm -f big`},
-	{name: "several files", polled: true, script: `for i in 1 2 3; do dd if=/dev/zero of=b$i bs=1M count=30 2>/dev/null || exit; done; sleep {N}; echo ESCAPED; rm -f b?`, judge: outlived},
-	{name: "many files", polled: true, script: `mkdir m; cd m; for i in $(seq 1200); do : > $i || exit; done; sleep {N}; echo ESCAPED; cd ..; rm -rf m`, judge: outlived},
+	{name: "several files", script: `for i in 1 2 3; do dd if=/dev/zero of=b$i bs=1M count=30 2>/dev/null || exit; done; sleep {N}; echo ESCAPED; rm -f b?`, judge: outlived},
+	{name: "many files", script: `mkdir m; cd m; for i in $(seq 1200); do : > $i || exit; done; sleep {N}; echo ESCAPED; cd ..; rm -rf m`, judge: outlived},
 	{name: "output without end", script: `head -c 200M /dev/zero | tr '\0' y; echo ESCAPED`, uncontrolled: "its output would have to be kept"},
 	{name: "processor time", script: `for i in 1 2 3 4; do (while :; do :; done) & done; wait; echo ESCAPED`, uncontrolled: "it never ends", wall: time.Second},
 }

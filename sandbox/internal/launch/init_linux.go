@@ -31,6 +31,7 @@ type initProcess struct {
 	// gate is closed once the command runs under all its limits.
 	gate       chan struct{}
 	supervisor *supervisor
+	disk       *diskWatch
 }
 
 // initialize receives the spec, has it carried out, and returns the exit code. It is called on a locked thread.
@@ -181,6 +182,7 @@ func (p *initProcess) prepare(trees []int) (files []uintptr, err error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, step("becoming undumpable", err)
 	}
+	p.disk = newDiskWatch(&s.Watch) // before anything runs that could make it grow
 	return files, p.setLimits()
 }
 

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -85,62 +84,6 @@ func FuzzDecode(f *testing.F) {
 		_, _ = DecodeDone(b)
 		_, _ = DecodeStarted(b)
 	})
-}
-
-// Growth counts when it is in the watched trees. Others who fill the same disk are not mistaken for it, and others who free
-// it do not hide it.
-func TestWatchingTheDisk(t *testing.T) {
-	mine, other := t.TempDir(), t.TempDir()
-	write := func(dir, name string, mib int) {
-		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, mib<<20), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var d *diskWatch
-	expect := func(when, limit string) {
-		t.Helper()
-		d.next = time.Time{} // however soon after the last look
-		if got := d.exceeded(); got != limit {
-			t.Errorf("%s: %q, not %q", when, got, limit)
-		}
-	}
-	w := &Watch{Disk: 8 << 20, Files: 20, Paths: []string{mine}}
-	d = newDiskWatch(w)
-	write(other, "large", 24)
-	expect("somebody else's growth", "")
-	write(mine, "a", 6)
-	expect("some of our own", "")
-	if err := os.Remove(filepath.Join(other, "large")); err != nil {
-		t.Fatal(err)
-	}
-	expect("somebody else frees more than we took", "")
-	write(mine, "b", 6)
-	expect("our own growth", LimitDisk)
-
-	for _, name := range []string{"a", "b"} {
-		if err := os.Remove(filepath.Join(mine, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d = newDiskWatch(w)
-	for i := range 30 {
-		write(mine, itoa(i), 0)
-	}
-	d.disks[0].files = 30 // whatever others freed meanwhile
-	expect("many files", LimitFiles)
-
-	// A file that was there before counts only where the disk as a whole shows that it can have grown.
-	g := growth{}
-	old := filepath.Join(mine, "old")
-	write(mine, "old", 10)
-	g.add(old, time.Now().Add(time.Hour).Unix())
-	if g != (growth{}) {
-		t.Errorf("a file that did not change: %+v", g)
-	}
-	g.add(old, time.Now().Add(-time.Hour).Unix())
-	if g.fresh < 10<<20 || g.files != 1 {
-		t.Errorf("a new file: %+v", g)
-	}
 }
 
 func TestProcesses(t *testing.T) {
