@@ -24,10 +24,12 @@ const (
 	Failed  State = "failed"
 )
 
-// Session is one run of a worker, and what it came to so far. Its ID is also the session of its calls in the log; a
-// delegated run has an ID of its own, and its calls have the session of Root and the parent Call.
+// Session is one run of a worker, and what it came to so far.
 type Session struct {
 	ID string `json:"id"`
+	// Log is the session that its calls have in the log, and under which tools keep their state: that of the outermost
+	// worker. The calls of a delegated one have Call as their parent there, by which builtin/todo keeps lists apart.
+	Log string `json:"log"`
 	// Root is the outermost session, its own ID for that one. Parent is the session that called this one and Call the call
 	// by which it did; both are empty for the outermost.
 	Root   string `json:"root"`
