@@ -3,9 +3,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -137,18 +140,84 @@ func TestForgeWalkThrough(t *testing.T) {
 
 func lookGit(t *testing.T) string {
 	t.Helper()
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if path := filepath.Join(dir, "git"); fileExists(path) {
-			return path
-		}
+	path, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("these tests need git")
-	return ""
+	return path
 }
 
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// approveTool is a person who looks at a custom tool at a terminal, is shown this, and approves it.
+func (d *desk) approveTool(name, shows string) {
+	d.t.Helper()
+	term := d.terminal("forge", "approve", name)
+	term.expect(shows)
+	term.typing(term.expect(`type (\w+) and press Enter: `)[1] + "\r")
+	if code := term.exit(); code != 0 {
+		d.t.Fatalf("exit %d\n%s", code, term.screen())
+	}
+}
+
+// tool writes a custom tool by hand, as people do: any program with a source beside it.
+func (d *desk) tool(name string, program []byte) (dir string) {
+	d.t.Helper()
+	dir = filepath.Join(d.dir, "home", ".forge", "tools", name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	for file, data := range map[string]string{
+		"tool.yaml":  "name: " + name + "\ndescription: Says it.\nentrypoint: " + name + "\nparameters:\n  - {name: text, type: string}\n",
+		name + ".go": "package main\n\n// It says what it is given.\nfunc main() {}\n", name: string(program),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(data), 0o755); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// One byte of an approved tool, in any of its files, and it does not run until a person looked at the difference.
+func TestForgeOneByte(t *testing.T) {
+	d := newDesk(t)
+	echo, err := exec.LookPath("echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(echo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := d.tool("say", program)
+	d.approveTool("say", `This is the custom tool say`)
+	for _, change := range []struct{ file, old, new, shows string }{
+		{"tool.yaml", "Says it.", "Says at.", `\+description: Says at\.`},
+		{"say.go", "It says", "At says", `\+// At says what`},
+		{"say", "", "", `say: binary, \d+ bytes, sha256 [0-9a-f]{64},`},
+	} {
+		if out, stderr, code := d.run("call", "say", "text=x"); code != 0 || !strings.Contains(out, "--text=x") {
+			t.Fatalf("%s: an approved tool: exit %d: %s%s", change.file, code, out, stderr)
+		}
+		path := filepath.Join(dir, change.file)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if change.old == "" {
+			data[len(data)-1] ^= 1
+		}
+		if err := os.WriteFile(path, bytes.Replace(data, []byte(change.old), []byte(change.new), 1), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, stderr, code := d.run("call", "--mode", "all", "say", "text=x")
+		id := regexp.MustCompile(`tongs approvals \w+ (\w+)`).FindStringSubmatch(stderr)
+		if code != 3 || !strings.Contains(stderr, "APPROVAL_REQUIRED") || id == nil {
+			t.Fatalf("%s: a changed tool: exit %d: %s", change.file, code, stderr)
+		}
+		if out, _, _ := d.run("approvals", "show", id[1]); !regexp.MustCompile(change.shows).MatchString(out) {
+			t.Errorf("%s: the question shows:\n%s", change.file, out)
+		}
+		d.approveTool("say", change.shows)
+	}
 }
 
 // A tool appears in a client when a person makes it by hand, and a person approves it at a terminal.
@@ -165,12 +234,7 @@ func TestForgeByHand(t *testing.T) {
 	if _, stderr, code := d.run("forge", "approve", "word-count"); code != 3 || !strings.Contains(stderr, "real terminal") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	term := d.terminal("forge", "approve", "word-count")
-	term.expect(`This is the custom tool word-count`)
-	term.typing(term.expect(`type (\w+) and press Enter: `)[1] + "\r")
-	if code := term.exit(); code != 0 {
-		t.Fatalf("exit %d\n%s", code, term.screen())
-	}
+	d.approveTool("word-count", `This is the custom tool word-count`)
 	if out, stderr, code := d.run("call", "word-count", "path=a b.txt"); code != 0 || !strings.Contains(out, "path=a b.txt") {
 		t.Errorf("exit %d: %s%s", code, out, stderr)
 	}
