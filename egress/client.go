@@ -105,7 +105,7 @@ func (x *exchange) follow(req *http.Request) (*http.Response, error) {
 			return nil, tongs.Errorf(tongs.CodeNetworkError, "%s redirects more than %d times; the last time to %s",
 				target.Name(), x.opt.Redirects, plain(next.URL))
 		}
-		if check, ok := x.ctx.Value(redirectKey{}).(func(*http.Request) error); ok {
+		if check, ok := x.ctx.Value(redirectKey{}).(func(*http.Request) error); ok && check != nil {
 			if err := check(next); err != nil {
 				return nil, err
 			}

@@ -151,7 +151,7 @@ func WithTimeout(ctx context.Context, d time.Duration) context.Context {
 type redirectKey struct{}
 
 // OnRedirect returns a context under which each redirect is shown to check before it is followed: an error ends the
-// exchange.
+// exchange. Nil checks nothing.
 func OnRedirect(ctx context.Context, check func(next *http.Request) error) context.Context {
 	return context.WithValue(ctx, redirectKey{}, check)
 }
