@@ -168,7 +168,7 @@ func Sum(facts iter.Seq2[audit.Fact, error], w Window) (*Stats, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !f.Started.Before(w.Since) && f.Started.Before(w.Until) {
+		if !f.Started.Before(w.Since) && !f.Started.After(w.Until) {
 			s.add(&f)
 		}
 	}
