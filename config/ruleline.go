@@ -1,0 +1,243 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/nearest"
+	"github.com/tongs-ai/tongs/policy"
+)
+
+// RuleLine is a rule as a person says it in one line: "ask command git push", "blocked write secrets/**".
+type RuleLine struct {
+	Decision tongs.Decision
+	// Kind is what Pattern is about: command, path (whatever is done to it), read, write, delete, host or tool.
+	Kind    string
+	Pattern string
+}
+
+// RuleKinds are the kinds of a RuleLine.
+var RuleKinds = []string{"command", "path", "read", "write", "delete", "host", "tool"}
+
+// ParseRuleLine reads a rule of one line: a decision, what it is about, and a pattern. Quotes around the pattern are taken
+// off.
+func ParseRuleLine(text string) (RuleLine, error) {
+	var r RuleLine
+	if strings.ContainsFunc(text, func(c rune) bool { return !printable(c) }) {
+		return r, fmt.Errorf("rule %s: it has characters that cannot be seen", quote(text))
+	}
+	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	switch strings.ToLower(word) {
+	case "preapproved", "allow":
+		r.Decision = tongs.PreApproved
+	case "ask":
+		r.Decision = tongs.Ask
+	case "blocked", "block":
+		r.Decision = tongs.Blocked
+	default:
+		return r, fmt.Errorf("rule %s: begin with preApproved, ask or blocked, as in: ask command git push", quote(text))
+	}
+	kind, pattern, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	if r.Kind = kind; !slices.Contains(RuleKinds, kind) {
+		hint := ""
+		if near := nearest.Word(kind, RuleKinds); near != "" {
+			hint = fmt.Sprintf(" (did you mean %s?)", near)
+		}
+		return r, fmt.Errorf("rule %s: after the decision comes one of %s%s, then a pattern, as in: ask command git push",
+			quote(text), strings.Join(RuleKinds, ", "), hint)
+	}
+	r.Pattern = strings.TrimSpace(pattern)
+	if n := len(r.Pattern); n >= 2 && (r.Pattern[0] == '"' || r.Pattern[0] == '\'') && r.Pattern[n-1] == r.Pattern[0] {
+		r.Pattern = r.Pattern[1 : n-1]
+	}
+	if r.Pattern == "" {
+		return r, fmt.Errorf("rule %s: say which %s it is about", quote(text), kind)
+	}
+	_, err := r.Rule()
+	return r, err
+}
+
+// String spells the line.
+func (r RuleLine) String() string { return fmt.Sprintf("%s %s %s", r.Decision, r.Kind, r.Pattern) }
+
+// keys are where the rule stands in a file: a list, or for a tool a mapping.
+func (r RuleLine) keys() []string {
+	switch r.Kind {
+	case "command":
+		return []string{"toolsets", "shell", "rules"}
+	case "host":
+		return []string{"toolsets", "web", "rules"}
+	case "tool":
+		return []string{"approval", "tools"}
+	default:
+		return []string{"toolsets", "filesystem", "rules"}
+	}
+}
+
+// text is what stands below the keys, indented.
+func (r RuleLine) text(indent int) string {
+	pad := strings.Repeat(" ", indent)
+	if r.Kind == "tool" {
+		return fmt.Sprintf("%s%s: %s\n", pad, quoted(r.Pattern), r.Decision)
+	}
+	s := fmt.Sprintf("%s- pattern: %s\n%s  approval: %s\n", pad, quoted(r.Pattern), pad, r.Decision)
+	if slices.Contains([]string{"read", "write", "delete"}, r.Kind) {
+		s += fmt.Sprintf("%s  effects: [%s]\n", pad, r.Kind)
+	}
+	return s
+}
+
+// YAML is the rule as a configuration file says it.
+func (r RuleLine) YAML() string {
+	keys := r.keys()
+	return below(keys, 0) + r.text(2*len(keys))
+}
+
+func below(keys []string, indent int) string {
+	var b strings.Builder
+	for i, key := range keys {
+		fmt.Fprintf(&b, "%s%s:\n", strings.Repeat(" ", indent+2*i), key)
+	}
+	return b.String()
+}
+
+// Rule is what the line means in the user's own file. Its Origin says that it is proposed.
+func (r RuleLine) Rule() (tongs.Rule, error) {
+	rules, err := ReadRules([]byte(r.YAML()), "proposed")
+	if err != nil {
+		if p, ok := errors.AsType[Problem](err); ok {
+			err = errors.New(p.Message)
+		}
+		return tongs.Rule{}, fmt.Errorf("rule %s: %w", quote(r.String()), err)
+	}
+	rules[0].Origin = "proposed"
+	return rules[0], nil
+}
+
+// ReadRules reads the rules of a part of a configuration file, as if they stood in the user's own. Anything else that it
+// says is an error: rules are proposed by it, not settings. Name stands in messages and origins.
+func ReadRules(data []byte, name string) ([]tongs.Rule, error) {
+	l := &layer{source: &source{path: name}, kind: tongs.LayerUser, base: name, dir: "/"}
+	l.decode(data)
+	if err := l.err(); err != nil {
+		return nil, failed(err)
+	}
+	t := l.toolsets
+	if l.mode != nil || l.permissions != nil || l.desc != nil || l.writes != nil ||
+		len(l.zones)+len(l.limits)+len(l.retention)+len(l.through)+len(t.Custom)+len(t.External)+len(t.MCP)+len(t.Workers) > 0 {
+		return nil, failed(fmt.Errorf("%s: it says more than rules; only approval and the rules of toolsets can be proposed", name))
+	}
+	if len(l.rules) == 0 {
+		return nil, failed(fmt.Errorf("%s: there is no rule in it; see docs/config.md, or write one as in: ask command git push", name))
+	}
+	return l.rules, nil
+}
+
+// AddRule returns the content of a configuration file with one more rule. Everything else stays as it is, to the byte. A
+// file that does not say afterwards what it should is an error, and so is a rule that is there already.
+func AddRule(data []byte, r RuleLine) ([]byte, error) {
+	want, err := r.Rule()
+	if err != nil {
+		return nil, failed(err)
+	}
+	before, err := ruleIDs(data)
+	if err != nil {
+		return nil, failed(err)
+	}
+	if slices.Contains(before, policy.RuleID(want)) {
+		return nil, tongs.Errorf(tongs.CodeAlreadyExists, "the file has the rule %q already", r.String())
+	}
+	after, err := insertBelow(data, r.keys(), r.text)
+	if err == nil {
+		now, readErr := ruleIDs(after)
+		expected := append(before, policy.RuleID(want))
+		slices.Sort(now)
+		slices.Sort(expected)
+		if err = readErr; err == nil && !slices.Equal(now, expected) {
+			err = errors.New("the file is written in a way that cannot be added to")
+		}
+	}
+	if err != nil {
+		return nil, failed(fmt.Errorf("%w; put this there yourself:\n%s", err, r.YAML()))
+	}
+	return after, nil
+}
+
+// ruleIDs are those of the rules of a file.
+func ruleIDs(data []byte) (ids []string, err error) {
+	l := &layer{source: &source{path: "the file"}, kind: tongs.LayerUser, base: "file", dir: "/"}
+	l.decode(data)
+	for _, r := range l.rules {
+		ids = append(ids, policy.RuleID(r))
+	}
+	return ids, l.err()
+}
+
+// insertBelow puts text below nested keys, as the first that stands there, and makes the keys that are missing.
+func insertBelow(data []byte, keys []string, text func(indent int) string) ([]byte, error) {
+	s := &source{}
+	at := value{node: s.parse(data)}
+	line, indent, found := 0, 0, 0 // the line that the insertion comes after
+	for found < len(keys) {
+		i := slices.IndexFunc(s.fields(at), func(f field) bool { return f.key == keys[found] })
+		if i < 0 {
+			break
+		}
+		f := s.fields(at)[i]
+		line, at = f.keyAt.Line, f.value
+		own := f.keyAt.Column - 1
+		found++
+		var err error
+		if indent, err = childIndent(f.node, own); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+	if len(s.problems) > 0 {
+		return nil, s.err()
+	}
+	missing := keys[found:]
+	added := below(missing, indent) + text(indent+2*len(missing))
+	if found == 0 { // at the end, as a part of its own
+		whole := string(data)
+		if strings.TrimSpace(whole) != "" {
+			whole = strings.TrimRight(whole, "\n") + "\n\n"
+		}
+		return []byte(whole + added), nil
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	head := bytes.Join(lines[:line], nil)
+	if !bytes.HasSuffix(head, []byte("\n")) {
+		head = append(head, '\n')
+	}
+	return slices.Concat(head, []byte(added), bytes.Join(lines[line:], nil)), nil
+}
+
+// childIndent is how far what stands below a key is indented.
+func childIndent(node ast.Node, own int) (int, error) {
+	flow := errors.New("it is written in brackets or braces")
+	switch n := node.(type) {
+	case nil, *ast.NullNode:
+		return own + 2, nil
+	case *ast.MappingNode:
+		if n.IsFlowStyle {
+			return 0, flow
+		}
+		if len(n.Values) > 0 {
+			return n.Values[0].Key.GetToken().Position.Column - 1, nil
+		}
+	case *ast.MappingValueNode:
+		return n.Key.GetToken().Position.Column - 1, nil
+	case *ast.SequenceNode:
+		if n.IsFlowStyle || n.Start == nil {
+			return 0, flow
+		}
+		return n.Start.Position.Column - 1, nil
+	}
+	return own + 2, nil
+}
