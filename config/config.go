@@ -57,6 +57,7 @@ type Config struct {
 	Limits    Limits
 	Retention Retention
 	Sandbox   Sandbox
+	Web       Web
 	// Descriptions is a directory of texts that replace tools' long descriptions; empty means none.
 	Descriptions string
 	Toolsets     Toolsets

@@ -31,6 +31,7 @@ type layer struct {
 	toolsets    Toolsets
 	writes      *located[Writes]
 	through     []located[string]
+	web         webLayer
 }
 
 // located is a value and where it stands.

@@ -47,7 +47,8 @@ type Limits struct {
 	CodeTimeout     time.Duration // run_code, where the call names no timeout
 	CodeTimeoutMax  time.Duration // run_code at most
 	CustomTimeout   time.Duration // a custom tool
-	WebTimeout      time.Duration // web_fetch
+	WebTimeout      time.Duration // web_fetch and web_search, where the call names no timeout
+	WebTimeoutMax   time.Duration // web_fetch at most
 
 	CommandCPU         time.Duration // processor time of a command, all its processes together
 	CommandMemory      int64         // memory of a command, all its processes together
@@ -131,6 +132,7 @@ var limitSettings = []setting{
 	{"codeTimeoutMax", seconds, int64(600 * time.Second), int64(time.Second), int64(day)},
 	{"customTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
 	{"webTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
+	{"webTimeoutMax", seconds, int64(120 * time.Second), int64(time.Second), int64(day)},
 	{"commandCPU", seconds, int64(time.Hour), int64(time.Second), int64(30 * day)},
 	{"commandMemory", size, 2 << 30, 16 << 20, 1 << 44},
 	{"commandProcesses", count, 256, 8, 1e6},
@@ -159,6 +161,7 @@ var usualAndMost = [][2]string{
 	{"searchResults", "searchMax"},
 	{"shellTimeout", "shellTimeoutMax"},
 	{"codeTimeout", "codeTimeoutMax"},
+	{"webTimeout", "webTimeoutMax"},
 	{"jobs", "jobsMax"},
 }
 
@@ -185,7 +188,8 @@ func (l *Limits) fields() map[string]*int64 {
 		"shellTimeout": (*int64)(&l.ShellTimeout), "shellTimeoutMax": (*int64)(&l.ShellTimeoutMax),
 		"codeTimeout": (*int64)(&l.CodeTimeout), "codeTimeoutMax": (*int64)(&l.CodeTimeoutMax),
 		"customTimeout": (*int64)(&l.CustomTimeout), "webTimeout": (*int64)(&l.WebTimeout),
-		"commandCPU": (*int64)(&l.CommandCPU), "commandMemory": &l.CommandMemory, "commandProcesses": &l.CommandProcesses,
+		"webTimeoutMax": (*int64)(&l.WebTimeoutMax),
+		"commandCPU":    (*int64)(&l.CommandCPU), "commandMemory": &l.CommandMemory, "commandProcesses": &l.CommandProcesses,
 		"commandFileSize": &l.CommandFileSize, "commandDisk": &l.CommandDisk, "commandFiles": &l.CommandFiles,
 		"commandTmp": &l.CommandTmp, "commandDescriptors": &l.CommandDescriptors, "commandOutput": &l.CommandOutput,
 		"journalBytes": &l.JournalBytes, "jobs": &l.Jobs, "jobsMax": &l.JobsMax, "jobBytes": &l.JobBytes,

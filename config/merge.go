@@ -13,6 +13,7 @@ func merge(layers []*layer, opt Options) *Config {
 	c.mergeMode(layers, opt)
 	c.mergeNumbers(layers)
 	c.mergeSandbox(layers)
+	c.mergeWeb(layers)
 	for _, l := range layers {
 		c.Rules = append(c.Rules, l.rules...)
 		c.Toolsets.merge(l.toolsets)

@@ -40,6 +40,7 @@ func (c *Config) Settings() []Setting {
 	if c.Descriptions != "" {
 		add("descriptions", c.Descriptions)
 	}
+	c.webSettings(add)
 	for _, z := range c.Zones {
 		mode := "ro"
 		if z.Writable {

@@ -97,7 +97,7 @@ func (l *layer) readShell(v value) {
 }
 
 func (l *layer) readWeb(v value) {
-	l.object(v, l.withApproval("web", map[string]func(value){
+	l.object(v, l.webReaders(l.withApproval("web", map[string]func(value){
 		"hosts": func(v value) {
 			for _, item := range l.list(v) {
 				if host, ok := l.text(item); ok {
@@ -113,7 +113,7 @@ func (l *layer) readWeb(v value) {
 				l.patternRule(item, "web", tongs.Kinds(tongs.EffectNetwork))
 			}
 		},
-	}))
+	})))
 }
 
 // patternRule reads one entry of rules. What it blocks or asks for holds for the effect, whichever toolset has it, so

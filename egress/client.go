@@ -56,6 +56,8 @@ type exchange struct {
 	conns  []net.Conn
 	leave  func()
 	ending sync.Once
+	// proxies are those that requests of this exchange go through.
+	proxies []netguard.Target
 }
 
 // end closes everything. Connections are closed here rather than later, so that the row of the call knows them.
@@ -239,8 +241,7 @@ func (x *exchange) newTransport() *http.Transport {
 			if err != nil {
 				return nil, err
 			}
-			through := x.opt.Proxy != nil
-			conn, err := guard.Connect(ctx, target, netguard.Decision{Private: through || x.private(target)})
+			conn, err := guard.Connect(ctx, target, netguard.Decision{Private: x.isProxy(target) || x.private(target)})
 			if err != nil {
 				return nil, err
 			}
@@ -251,9 +252,32 @@ func (x *exchange) newTransport() *http.Transport {
 		},
 	}
 	if x.opt.Proxy != nil {
-		t.Proxy = http.ProxyURL(x.opt.Proxy)
+		t.Proxy = x.chooseProxy
 	}
 	return t
+}
+
+// chooseProxy names the proxy of a request, and notes it: it is a person's choice, wherever it is.
+func (x *exchange) chooseProxy(req *http.Request) (*url.URL, error) {
+	u, err := x.opt.Proxy(req)
+	if err != nil || u == nil {
+		return nil, err
+	}
+	port := map[string]uint16{"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}[u.Scheme]
+	target, err := netguard.ParseTarget(u.Host, port)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.proxies = append(x.proxies, target)
+	return u, nil
+}
+
+func (x *exchange) isProxy(t netguard.Target) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Contains(x.proxies, t)
 }
 
 // logged puts each connection into the row of the call, besides telling whoever else wants to know.

@@ -29,8 +29,10 @@ type Options struct {
 	// Configured reports whether a person configured that the tool sends requests to the host, with a credential of that
 	// person: a search provider. Nil means that nobody did.
 	Configured func(tool, host string) bool
-	// Proxy carries every request, where it is not nil. It resolves the names then.
-	Proxy *url.URL
+	// Proxy names the proxy of a request, nil where it has none, as http.Transport wants it. A proxy resolves names itself,
+	// so that what they lead to is for it to check; addresses are checked here in any case. Nil means no proxy at all:
+	// the environment is not looked at.
+	Proxy func(*http.Request) (*url.URL, error)
 	// TLS is the configuration of TLS clients; nil is the usual one.
 	TLS *tls.Config
 	// Timeout bounds an exchange from its first connection to the end of the body: 30 s. A context can say otherwise; see

@@ -83,7 +83,7 @@ func (s *set) fetchTool() (tongs.Tool, error) {
 	in.Properties["timeout"].Default = fmt.Appendf(nil, "%d", int(min(s.opt.Timeout, s.opt.MaxTimeout).Seconds()))
 	return tongs.New(tongs.Def[Input, Output]{
 		Spec: tongs.Spec{
-			Name: "web_fetch", Title: "Fetch a page", Toolset: Toolset, Aliases: []string{"webfetch"},
+			Name: FetchTool, Title: "Fetch a page", Toolset: Toolset, Aliases: []string{"webfetch"},
 			Description: "Fetches a web page as Markdown, or a file. Hosts that are not allowed, and what is sent, are asked about.",
 			Complex:     true, Needs: tongs.Network, Input: in, ArgAliases: aliases,
 			Hints: tongs.Hints{OpenWorld: true, Idempotent: true},

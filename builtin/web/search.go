@@ -93,7 +93,7 @@ func (o *SearchOutput) Present(r *tongs.Result) {
 func (s *set) searchTool() (tongs.Tool, error) {
 	return tongs.New(tongs.Def[SearchInput, SearchOutput]{
 		Spec: tongs.Spec{
-			Name: "web_search", Title: "Search the web", Toolset: Toolset,
+			Name: SearchTool, Title: "Search the web", Toolset: Toolset,
 			Description: "Searches the web: titles, addresses and snippets of pages.",
 			Needs:       tongs.Network, Default: tongs.PreApproved,
 			Hints: tongs.Hints{ReadOnly: true, OpenWorld: true, Idempotent: true},
@@ -109,6 +109,9 @@ or run "docker run -p 8888:8080 searxng/searxng" with json among its search.form
 
 func (s *set) planSearch(_ context.Context, _ *tongs.View, in SearchInput) (*tongs.Plan, error) {
 	if len(s.opt.Providers) == 0 {
+		if s.opt.Unavailable != nil {
+			return nil, s.opt.Unavailable
+		}
 		return nil, errNoProvider
 	}
 	if err := checkSite(in.Site); err != nil {
@@ -293,4 +296,3 @@ func providerError(name string, res *http.Response, body []byte) error {
 		return tongs.Errorf(tongs.CodeNetworkError, "%s refused the request (%d)", name, code)
 	}
 }
-

@@ -16,6 +16,12 @@ import (
 // Toolset is the name that configuration knows the tools by.
 const Toolset = "web"
 
+// The names of the tools.
+const (
+	FetchTool  = "web_fetch"
+	SearchTool = "web_search"
+)
+
 // UserAgent is how requests introduce themselves.
 const UserAgent = "Tongs (+https://github.com/tongs-ai/tongs)"
 
@@ -45,6 +51,8 @@ type Options struct {
 	Save func(name string, data []byte) (string, error)
 	// Providers are asked by web_search, the first one first.
 	Providers []Provider
+	// Unavailable is why there are no providers, where somebody configured some; nil tells how to configure one.
+	Unavailable error
 	// Now is the clock of the cache: time.Now.
 	Now func() time.Time
 }

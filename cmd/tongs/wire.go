@@ -210,6 +210,9 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 	if err = sys.addUndo(); err != nil {
 		return nil, err
 	}
+	if err = sys.addWeb(&opt, w); err != nil {
+		return nil, err
+	}
 	if err = sys.addForge(a, w, &opt); err != nil {
 		return nil, err
 	}

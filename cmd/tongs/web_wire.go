@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/builtin/web"
+	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/egress"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/internal/id"
+)
+
+// The variables that providers are found by, where no file names any.
+const (
+	envSearXNG = "SEARXNG_URL"
+	envBrave   = "BRAVE_API_KEY"
+	envTavily  = "TAVILY_API_KEY"
+)
+
+// addWeb makes the web tools part of the registry, and lets tools make requests.
+func (s *system) addWeb(opt *engine.Options, w wiring) error {
+	l := s.cfg.Limits
+	private := meant(s.cfg.Rules)
+	providers, unavailable := searchProviders(s.cfg.Web.Search, w.unattended)
+	tools := web.Options{
+		Timeout: l.WebTimeout, MaxTimeout: l.WebTimeoutMax, Bytes: l.WebBytes, ImageBytes: l.ImageBytes,
+		IgnoreRobots: s.cfg.Web.Robots == config.RobotsIgnore, Environ: os.Environ(), Private: private,
+		Providers: providers, Unavailable: unavailable,
+	}
+	if spill := opt.Output.Spill; spill != nil {
+		tools.Save = func(name string, data []byte) (string, error) { return spill.Save(id.New("w"), name, data) }
+	}
+	list, err := web.Tools(tools)
+	if err != nil {
+		return err
+	}
+	if err := s.registry.RegisterAll(list...); err != nil || w.memory {
+		return err
+	}
+	proxy, err := webProxy(s.cfg.Web.Proxy)
+	if err != nil {
+		return err
+	}
+	opt.HTTP = egress.New(egress.Options{
+		Private: private, Configured: configured(providers), Proxy: proxy, Timeout: l.WebTimeout,
+	}).HTTP
+	return nil
+}
+
+// configured reports whether a tool sends to a host that somebody configured for it.
+func configured(providers []web.Provider) func(tool, host string) bool {
+	var hosts []string
+	for _, p := range providers {
+		if target, err := egress.TargetOf(p.URL()); err == nil {
+			hosts = append(hosts, target.Name())
+		}
+	}
+	return func(tool, host string) bool { return tool == web.SearchTool && slices.Contains(hosts, host) }
+}
+
+// webProxy is the proxy that configuration names. The environment counts only where that says so.
+func webProxy(name string) (func(*http.Request) (*url.URL, error), error) {
+	switch name {
+	case "":
+		return nil, nil
+	case config.ProxyEnvironment:
+		choose := httpproxy.FromEnvironment().ProxyFunc()
+		return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }, nil
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "toolsets.web.proxy is no address")
+	}
+	return http.ProxyURL(u), nil
+}
+
+// searchProviders makes the providers of web_search: those that files name, else those that the environment has keys for. The
+// error is why there are none although some are named. Where a program starts us, an address that the environment names
+// does not count: whoever answers there would see every query.
+func searchProviders(named []config.SearchProvider, unattended bool) ([]web.Provider, error) {
+	if named == nil {
+		if address := os.Getenv(envSearXNG); address != "" && !unattended {
+			named = append(named, config.SearchProvider{Provider: web.NameSearXNG, URL: address})
+		}
+		for provider, variable := range map[string]string{web.NameBrave: envBrave, web.NameTavily: envTavily} {
+			if os.Getenv(variable) != "" {
+				named = append(named, config.SearchProvider{Provider: provider})
+			}
+		}
+		slices.SortStableFunc(named, func(a, b config.SearchProvider) int { return rank(a.Provider) - rank(b.Provider) })
+	}
+	var providers []web.Provider
+	var errs []error
+	for _, n := range named {
+		variable := n.KeyEnv
+		if variable == "" {
+			variable = map[string]string{web.NameBrave: envBrave, web.NameTavily: envTavily}[n.Provider]
+		}
+		key := ""
+		if variable != "" {
+			if key = os.Getenv(variable); key == "" {
+				errs = append(errs, tongs.Errorf(tongs.CodeConfigError, "the search provider %s has no key: %s is not set", n.Provider, variable))
+				continue
+			}
+		}
+		p, err := web.NewProvider(n.Provider, n.URL, key)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		providers = append(providers, p)
+	}
+	if len(providers) > 0 {
+		return providers, nil
+	}
+	return nil, errors.Join(errs...)
+}
+
+func rank(provider string) int {
+	return slices.Index([]string{web.NameSearXNG, web.NameBrave, web.NameTavily}, provider)
+}
