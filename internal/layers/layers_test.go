@@ -62,8 +62,20 @@ var floors = []struct {
 		[]string{"model"},
 	},
 	{
+		"1b\" lowering", "what providers accept of names and schemas",
+		[]string{"model/lower"},
+	},
+	{
+		"1b\" wire", "requests, streams and errors, as all wire formats have them",
+		[]string{"model/internal/wire"},
+	},
+	{
 		"1b\" providers", "one wire format each",
-		[]string{"model/anthropic", "model/openai", "model/gemini", "model/script", "model/xmltools", "model/open"},
+		[]string{"model/anthropic", "model/openai", "model/gemini", "model/script", "model/xmltools"},
+	},
+	{
+		"1b\" choice of a model", "the one place that knows all providers",
+		[]string{"model/open"},
 	},
 	{
 		"1b\" insights", "what the log tells: statistics, hits of rules, what a rule would have changed",
@@ -97,7 +109,7 @@ var floors = []struct {
 
 // anywhere are packages for tests, which may import what they like and which no product code imports.
 var anywhere = []string{
-	"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "mcpclient/oauth/oauthtest",
+	"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "mcpclient/oauth/oauthtest", "model/modeltest",
 	"bench/outcomes", "bench/sandbox", "bench/search", "bench/mcp", "bench/outcomes",
 	"e2e/clients", "e2e/clients/model", "e2e/conformance/server", "e2e/conformance/client",
 }
