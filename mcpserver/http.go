@@ -39,6 +39,9 @@ type HTTPOptions struct {
 	MaxSessions int
 	// Grace is how long calls may go on when the server is told to stop, before they are cancelled: 3 s.
 	Grace time.Duration
+	// Around may put other pages beside the path of the server: it is given its handler, and returns what serves every
+	// request. Nil serves that path alone.
+	Around func(http.Handler) http.Handler
 }
 
 func (o HTTPOptions) withDefaults() HTTPOptions {
@@ -249,8 +252,12 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opt HTTPOptions)
 		return errors.New("every user of this machine can connect to the address, so that there must be a token")
 	}
 	opt = opt.withDefaults()
+	handler := s.Handler(opt)
+	if opt.Around != nil {
+		handler = opt.Around(handler)
+	}
 	web := &http.Server{
-		Handler: s.Handler(opt), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(l) }()

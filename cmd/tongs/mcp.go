@@ -51,12 +51,18 @@ func waitFlag(cmd *cobra.Command) *time.Duration {
 	return cmd.Flags().Duration("wait", mcpWait, "how long a call waits for an answer, where its client cannot ask")
 }
 
-// openServer wires a system that serves MCP clients.
-func (a *app) openServer(ctx context.Context, mode *tongs.Mode, wait time.Duration) (*mcpserver.Server, *system, error) {
+// openServer wires a system that serves MCP clients, and what else is beside them.
+func (a *app) openServer(
+	ctx context.Context, mode *tongs.Mode, wait time.Duration, beside ...func(*wiring),
+) (*mcpserver.Server, *system, error) {
 	if wait < 0 {
 		return nil, nil, usage{errors.New("--wait must not be negative")}
 	}
-	sys, err := a.open(ctx, wiring{mode: mode, unattended: true, channel: mcpserver.Channel{}, wait: wait, lives: true})
+	w := wiring{mode: mode, unattended: true, channel: mcpserver.Channel{}, wait: wait, lives: true}
+	for _, add := range beside {
+		add(&w)
+	}
+	sys, err := a.open(ctx, w)
 	if err != nil {
 		return nil, nil, err
 	}

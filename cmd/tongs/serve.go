@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	webconsole "github.com/tongs-ai/tongs/console"
 	"github.com/tongs-ai/tongs/mcpserver"
 )
 
 // serveFlags are those of 'tongs serve'.
 type serveFlags struct {
 	addr, socket   string
-	remote         bool
+	remote, open   bool
 	hosts, origins []string
 }
 
@@ -22,61 +23,83 @@ func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the tools to MCP clients over HTTP",
-		Long: "Serve the tools to MCP clients over streamable HTTP. It listens on this machine only. Every request must bring a\n" +
-			"token, so that other users of the machine cannot call tools as you: it is made once, kept in the state directory,\n" +
-			"and shown with a snippet for clients. With --socket it listens on a unix socket that only you can open instead.",
-		Example: "  tongs serve\n  tongs serve --addr 127.0.0.1:9000 --workspace ~/src/project\n  tongs serve --socket ~/.tongs-run/mcp.sock",
+		Short: "Serve the console to your browser, and the tools to MCP clients over HTTP",
+		Long: "Serve the console, where you watch what agents do, answer their questions and try tools, and the tools to MCP clients\n" +
+			"over streamable HTTP. It listens on this machine only.\n\n" +
+			"The link that it prints logs one browser in; --open hands it to your browser instead. Every request of an MCP client\n" +
+			"must bring a token, so that other users of the machine cannot call tools as you: it is made once, kept in the state\n" +
+			"directory, and shown with a snippet for clients. It does not open the console: who calls tools does not approve them.\n\n" +
+			"With --socket it serves MCP alone, on a unix socket that only you can open.",
+		Example: "  tongs serve --open\n  tongs serve --addr 127.0.0.1:9000 --workspace ~/src/project\n  tongs serve --socket ~/.tongs-run/mcp.sock",
 		Args:    cobra.NoArgs,
 	}
 	mode := modeFlag(cmd)
 	wait := waitFlag(cmd)
-	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7333", "the address to listen on")
+	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7717", "the address to listen on")
 	cmd.Flags().StringVar(&f.socket, "socket", "", "listen on this unix socket instead; its directory must be yours alone")
+	cmd.Flags().BoolVar(&f.open, "open", false, "open the console in your browser")
 	cmd.Flags().BoolVar(&f.remote, "remote", false, "allow an address that other machines can reach; put TLS in front of it")
-	cmd.Flags().StringArrayVar(&f.hosts, "allow-host", nil, "a further name that clients may reach the server by")
-	cmd.Flags().StringArrayVar(&f.origins, "allow-origin", nil, "a web page's origin that may make requests, such as http://localhost:6274")
+	cmd.Flags().StringArrayVar(&f.hosts, "allow-host", nil, "a further name that clients and browsers may reach the server by")
+	cmd.Flags().StringArrayVar(&f.origins, "allow-origin", nil, "a web page's origin that may make MCP requests, such as http://localhost:6274")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		server, sys, err := a.openServer(cmd.Context(), mode(), *wait)
+		hub := webconsole.NewHub()
+		server, sys, err := a.openServer(cmd.Context(), mode(), *wait, func(w *wiring) {
+			w.observe, w.shown = hub.Observe, append(w.shown, webconsole.Channel{})
+		})
 		if err != nil {
 			return err
 		}
 		defer sys.close()
-		return a.serve(cmd.Context(), server, sys, f)
+		return a.serve(cmd.Context(), server, sys, hub, f)
 	})
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, server *mcpserver.Server, sys *system, f serveFlags) error {
+func (a *app) serve(ctx context.Context, server *mcpserver.Server, sys *system, hub *webconsole.Hub, f serveFlags) error {
 	opt := mcpserver.HTTPOptions{Hosts: f.hosts, Origins: f.origins}
-	var l net.Listener
-	var err error
 	if f.socket != "" {
-		l, err = mcpserver.ListenSocket(f.socket)
-	} else {
-		if opt.Token, err = mcpserver.Token(sys.stateDir); err != nil {
+		l, err := mcpserver.ListenSocket(f.socket)
+		if err != nil {
 			server.Close()
 			return err
 		}
-		l, err = mcpserver.Listen(f.addr, f.remote)
+		fmt.Fprintf(a.out, "Serving MCP at %s on the socket %s. Ctrl-C ends.\n", mcpserver.Path, clean(f.socket))
+		return server.ServeHTTP(ctx, l, opt)
 	}
+	var err error
+	if opt.Token, err = mcpserver.Token(sys.stateDir); err != nil {
+		server.Close()
+		return err
+	}
+	web, err := sys.console(hub, opt.Token, f)
 	if err != nil {
 		server.Close()
 		return err
 	}
-	a.printServing(l, opt.Token, f.socket)
+	defer web.Close()
+	l, err := mcpserver.Listen(f.addr, f.remote)
+	if err != nil {
+		server.Close()
+		return err
+	}
+	defer context.AfterFunc(ctx, web.Close)()
+	opt.Around = web.Handler
+	forget, err := a.announce(web, sys, l, opt.Token, f)
+	if err != nil {
+		server.Close()
+		_ = l.Close()
+		return err
+	}
+	defer forget()
 	return server.ServeHTTP(ctx, l, opt)
 }
 
-// printServing shows where the server is, as clients want to know it.
-func (a *app) printServing(l net.Listener, token, socket string) {
-	if socket != "" {
-		fmt.Fprintf(a.out, "Serving MCP at %s on the socket %s. Ctrl-C ends.\n", mcpserver.Path, clean(socket))
-		return
-	}
-	url := "http://" + l.Addr().String() + mcpserver.Path
+// printServing shows where the server is, as people and clients want to know it.
+func (a *app) printServing(l net.Listener, link, token string) {
+	base := "http://" + l.Addr().String()
 	snippet, _ := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"tongs": map[string]any{
-		"type": "http", "url": url, "headers": map[string]string{"Authorization": "Bearer " + token},
+		"type": "http", "url": base + mcpserver.Path, "headers": map[string]string{"Authorization": "Bearer " + token},
 	}}}, "", "  ")
-	fmt.Fprintf(a.out, "Serving MCP at %s. Ctrl-C ends. For a client:\n%s\n", url, snippet)
+	fmt.Fprintf(a.out, "Console: %s\nThe link logs one browser in. Ctrl-C ends.\n\n", base+link)
+	fmt.Fprintf(a.out, "Serving MCP at %s. For a client:\n%s\n", base+mcpserver.Path, snippet)
 }

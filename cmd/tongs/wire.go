@@ -102,6 +102,9 @@ type wiring struct {
 	wait    time.Duration
 	// lives is set by programs that go on after a call: their commands may be jobs.
 	lives bool
+	// observe is told what happens to calls, and shown are further channels that show questions: those of the console.
+	observe func(engine.Event)
+	shown   []approval.Channel
 }
 
 // ownState reports whether a state directory is that of the user, rather than one that the environment names.
@@ -124,6 +127,7 @@ func (b sessionGrants) Find(ctx context.Context, key policy.Key) ([]policy.Grant
 type system struct {
 	place
 	cfg      *config.Config
+	rules    func() []tongs.Rule
 	registry *registry.Registry
 	engine   *engine.Engine
 	state
@@ -187,7 +191,8 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 		return nil, err
 	}
 	rules := append(append(shell.Rules(), custom.Rules()...), sys.cfg.Rules...)
-	opt := engine.Options{Rules: func() []tongs.Rule { return rules }, Mode: sys.cfg.Mode, Granted: sys.cfg.Granted}
+	sys.rules = func() []tongs.Rule { return rules }
+	opt := engine.Options{Rules: sys.rules, Mode: sys.cfg.Mode, Granted: sys.cfg.Granted}
 	var confined *confine.Confiner
 	if !w.memory {
 		if confined, err = sys.connect(&opt, w); err != nil {
@@ -265,7 +270,8 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	if w.channel != nil {
 		opt.Approval.Channels = append(opt.Approval.Channels, w.channel)
 	}
-	opt.Approval.Wait = w.wait
+	opt.Approval.Channels = append(opt.Approval.Channels, w.shown...)
+	opt.Approval.Wait, opt.Observe = w.wait, w.observe
 	if s.runner, err = sandbox.New(sandbox.Options{}); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,271 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/command"
+	"github.com/tongs-ai/tongs/policy"
+)
+
+func (s *Server) approvalRoutes() []route {
+	return []route{
+		get("/api/approvals", "The questions that wait, and those that were answered last", s.listQuestions),
+		get("/api/approvals/{id}", "One question, with what helps to judge it", s.showQuestion),
+		post("/api/approvals/{id}/answer", "Answer a question; the first answer wins, later ones get it with status 409", s.answer),
+		post("/api/rules/check", "Check lines that an approval would remember", s.checkLines),
+	}
+}
+
+// questionList is the queue.
+type questionList struct {
+	Pending []pendingQuestion `json:"pending"`
+	// Recent are the last that are over.
+	Recent []recentQuestion `json:"recent"`
+}
+
+// recentQuestion is a question that is over.
+type recentQuestion struct {
+	pendingQuestion
+	State  approval.State   `json:"state"`
+	Answer *approval.Answer `json:"answer,omitempty"`
+}
+
+const maxRecent = 50
+
+func (s *Server) listQuestions(ctx context.Context, _ request, _ struct{}) (questionList, error) {
+	list := questionList{Pending: []pendingQuestion{}, Recent: []recentQuestion{}}
+	all, err := s.opt.Questions.List(ctx, false)
+	if err != nil {
+		return list, err
+	}
+	now := time.Now()
+	for _, q := range all {
+		switch state := q.StateAt(now); {
+		case state == approval.Pending:
+			list.Pending = append(list.Pending, summarized(q))
+		case len(list.Recent) < maxRecent:
+			list.Recent = append(list.Recent, recentQuestion{summarized(q), state, shortAnswer(q.Answer)})
+		}
+	}
+	return list, nil
+}
+
+// questionDetail is one question.
+type questionDetail struct {
+	Question approval.Question `json:"question"`
+	State    approval.State    `json:"state"`
+	// Effects say in plain words what the call would do, in the order of the question's.
+	Effects []effectWords `json:"effects"`
+	// Command is the parsed command line, where the call has one.
+	Command *commandTree `json:"command,omitempty"`
+	// Schema is that of the arguments, where the tool is known here: they can be edited as a form.
+	Schema *jsonschema.Schema `json:"schema,omitempty"`
+	// Editable says that the arguments can be changed before the call is approved.
+	Editable bool `json:"editable"`
+}
+
+// effectWords is an effect for people.
+type effectWords struct {
+	Text string `json:"text"`
+	// Grave marks what deserves a second look, Why says why.
+	Grave bool   `json:"grave,omitempty"`
+	Why   string `json:"why,omitempty"`
+}
+
+func (s *Server) showQuestion(ctx context.Context, r request, _ struct{}) (questionDetail, error) {
+	q, err := s.opt.Questions.Get(ctx, r.PathValue("id"))
+	if err != nil {
+		return questionDetail{}, err
+	}
+	d := questionDetail{
+		Question: q, State: q.StateAt(time.Now()), Effects: plainWords(q.Effects), Command: s.commandOf(q.Args, q.Effects), Editable: q.ChangeCount == 0,
+	}
+	if spec := s.spec(ctx, q.Tool); spec != nil {
+		d.Schema = spec.Input
+	}
+	return d, nil
+}
+
+// spec returns the spec of a tool, nil where there is none.
+func (s *Server) spec(ctx context.Context, name string) *tongs.Spec {
+	specs, _ := s.opt.Engine.Tools(ctx)
+	for _, spec := range specs {
+		if spec.Name == name {
+			return spec
+		}
+	}
+	return nil
+}
+
+// verbs say what an effect does.
+var verbs = map[tongs.EffectKind]string{
+	tongs.EffectRead: "read", tongs.EffectWrite: "write", tongs.EffectDelete: "delete", tongs.EffectExecute: "run", tongs.EffectNetwork: "connect to",
+}
+
+// unknowns say it where the target cannot be told.
+var unknowns = map[tongs.EffectKind]string{
+	tongs.EffectRead: "read files that cannot be told beforehand", tongs.EffectWrite: "write files that cannot be told beforehand",
+	tongs.EffectDelete: "delete files that cannot be told beforehand", tongs.EffectExecute: "run something that cannot be told beforehand",
+	tongs.EffectNetwork: "connect to hosts that cannot be told beforehand",
+}
+
+func plainWords(effects []tongs.Effect) []effectWords {
+	list := make([]effectWords, len(effects))
+	for i, e := range effects {
+		text := verbs[e.Kind] + " " + e.Target()
+		switch {
+		case e.Unknown:
+			text = unknowns[e.Kind]
+		case e.Kind == tongs.EffectWrite && e.Version == tongs.Absent:
+			text = "make the new file " + e.Target()
+		case e.Sends:
+			text = "send data to " + e.Target()
+		}
+		list[i] = effectWords{
+			Text: text, Why: e.Why,
+			Grave: e.Unknown || e.MustAsk || e.Sends || e.Kind == tongs.EffectDelete,
+		}
+	}
+	return list
+}
+
+// commandTree is a command line, taken apart.
+type commandTree struct {
+	Text     string           `json:"text"`
+	Commands []command.Simple `json:"commands"`
+	Notes    []string         `json:"notes"`
+	// Error is why it cannot be read.
+	Error string `json:"error,omitempty"`
+}
+
+// commandOf takes the command line of a call apart, nil where it has none.
+func (s *Server) commandOf(args json.RawMessage, effects []tongs.Effect) *commandTree {
+	var in struct {
+		Command *string `json:"command"`
+		Workdir string  `json:"workdir"`
+	}
+	if err := json.Unmarshal(args, &in); err != nil || in.Command == nil || !executes(effects) {
+		return nil
+	}
+	tree := &commandTree{Text: *in.Command, Commands: []command.Simple{}, Notes: []string{}}
+	world := command.World{}
+	if s.opt.Files != nil {
+		if view, err := s.opt.Files(in.Workdir); err == nil {
+			world = command.ViewWorld(view)
+		}
+	}
+	analysis, err := command.Analyse(*in.Command, world, command.Options{})
+	if err != nil {
+		tree.Error = err.Error()
+		return tree
+	}
+	tree.Commands = append(tree.Commands, analysis.Commands...)
+	tree.Notes = append(tree.Notes, analysis.Notes...)
+	for i := range tree.Commands { // words that are not known hold a NUL
+		tree.Commands[i].Argv = command.Shown(tree.Commands[i].Argv)
+		tree.Commands[i].Effects = nil
+	}
+	return tree
+}
+
+func executes(effects []tongs.Effect) bool {
+	for _, e := range effects {
+		if e.Kind == tongs.EffectExecute {
+			return true
+		}
+	}
+	return false
+}
+
+// answerRequest is what a person says.
+type answerRequest struct {
+	Approved bool            `json:"approved"`
+	Scope    approval.Scope  `json:"scope,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	Remember []string        `json:"remember,omitempty"`
+	Keep     []string        `json:"keep,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+}
+
+// maxReason bounds what a person tells the model, in bytes.
+const maxReason = 4 << 10
+
+func (s *Server) answer(ctx context.Context, r request, in answerRequest) (questionDetail, error) {
+	q, err := s.opt.Questions.Get(ctx, r.PathValue("id"))
+	if err != nil {
+		return questionDetail{}, err
+	}
+	a := approval.Answer{
+		Approved: in.Approved, Scope: in.Scope, Args: in.Args, Keep: in.Keep, Remember: in.Remember,
+		Reason: strings.TrimSpace(in.Reason), Channel: "console", By: s.by(r),
+	}
+	if err := s.admit(ctx, q, a); err != nil {
+		return questionDetail{}, err
+	}
+	if err := s.opt.Questions.Answer(ctx, q.ID, a); err != nil {
+		return questionDetail{}, err
+	}
+	s.hub.askAgain()
+	return s.showQuestion(ctx, r, struct{}{})
+}
+
+// by is who answers, for people.
+func (s *Server) by(r request) string {
+	if s.opt.User == "" {
+		return r.who
+	}
+	return s.opt.User + " (" + r.who + ")"
+}
+
+// admit refuses an answer that would come to nothing, before it uses up the question.
+func (s *Server) admit(ctx context.Context, q approval.Question, a approval.Answer) error {
+	if _, err := approval.Admit(&q, a, time.Now()); err != nil {
+		return err
+	}
+	if len(a.Reason) > maxReason {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "the reason has %d bytes, more than %d; shorten it", len(a.Reason), maxReason)
+	}
+	if !a.Approved {
+		return nil
+	}
+	for _, line := range a.Remember {
+		if _, err := policy.ParseCover(line); err != nil {
+			return tongs.Errorf(tongs.CodeInvalidArgs, "the line to remember %q cannot be read: %w", line, err)
+		}
+	}
+	if len(a.Args) == 0 {
+		return nil
+	}
+	if a.Scope != "" && a.Scope != approval.Once {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "edited arguments are approved once; choose that, or leave them as they are")
+	}
+	_, err := s.opt.Engine.Validate(ctx, q.Tool, a.Args)
+	return err
+}
+
+// lineCheck is the body of POST /api/rules/check.
+type lineCheck struct {
+	Lines []string `json:"lines"`
+}
+
+// lineChecks tells, line by line, what is wrong; empty where nothing is.
+type lineChecks struct {
+	Errors []string `json:"errors"`
+}
+
+func (s *Server) checkLines(_ context.Context, _ request, in lineCheck) (lineChecks, error) {
+	out := lineChecks{Errors: make([]string, len(in.Lines))}
+	for i, line := range in.Lines {
+		if _, err := policy.ParseCover(line); err != nil {
+			out.Errors[i] = err.Error()
+		}
+	}
+	return out, nil
+}

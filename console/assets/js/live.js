@@ -1,0 +1,2 @@
+import {stream} from './shell.js';
+stream.start();

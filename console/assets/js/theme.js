@@ -1,0 +1,5 @@
+// Sets the chosen theme before anything is painted.
+(() => {
+  const chosen = localStorage.getItem('tongs-theme');
+  if (chosen) document.documentElement.dataset.theme = chosen;
+})();
