@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/tongs-ai/tongs"
 )
 
 // MCPServer is an MCP server: a command to start, or a URL.
@@ -66,6 +68,9 @@ func (l *layer) readServer(f field) {
 			m.Timeout = d
 		},
 	})
+	if l.kind == tongs.LayerWorker && m.Command == "" && m.URL == "" {
+		return // a worker may name a server that the configuration defines
+	}
 	if len(l.problems) == before && (m.Command == "") == (m.URL == "") {
 		l.fail(f.keyAt, "%s needs either a command or a url", f.path)
 	}
