@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -166,10 +167,12 @@ func TestServeShowsASnippetThatWorks(t *testing.T) {
 			Headers map[string]string `json:"headers"`
 		} `json:"mcpServers"`
 	}
-	if err := json.NewDecoder(lines).Decode(&snippet); err != nil {
+	dec := json.NewDecoder(lines)
+	if err := dec.Decode(&snippet); err != nil {
 		t.Fatal(err)
 	}
 	s := snippet.Servers["tongs"]
+	d.logsIn(bufio.NewReader(io.MultiReader(dec.Buffered(), lines)), s.URL)
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
 		Endpoint: s.URL, MaxRetries: -1, HTTPClient: &http.Client{Transport: headers(s.Headers)},
 	}, nil)
@@ -188,6 +191,33 @@ func TestServeShowsASnippetThatWorks(t *testing.T) {
 	_ = c.Close()
 	if _, stderr, code := d.run("serve", "--addr", "0.0.0.0:0"); code == exitOK || !strings.Contains(stderr, "--remote") {
 		t.Errorf("an address that others can reach: exit %d, %s", code, stderr)
+	}
+}
+
+// logsIn checks that the link to the console, the last line that is printed, logs in once, and that the token of MCP does
+// not.
+func (d *desk) logsIn(printed *bufio.Reader, mcpURL string) {
+	d.t.Helper()
+	var link string
+	for !strings.Contains(link, "/login#") {
+		line, err := printed.ReadString('\n')
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		link = strings.TrimSpace(line)
+	}
+	base, token, _ := strings.Cut(link, "/login#")
+	if base+"/mcp" != mcpURL {
+		d.t.Errorf("the console is at %s, MCP at %s", base, mcpURL)
+	}
+	for _, want := range []int{http.StatusOK, http.StatusUnauthorized} {
+		res, err := http.Post(base+"/login", "application/json", strings.NewReader(`{"token":"`+token+`"}`))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if res.Body.Close(); res.StatusCode != want {
+			d.t.Errorf("the link logged in with status %d, want %d", res.StatusCode, want)
+		}
 	}
 }
 

@@ -100,6 +100,6 @@ func (a *app) printServing(l net.Listener, link, token string) {
 	snippet, _ := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"tongs": map[string]any{
 		"type": "http", "url": base + mcpserver.Path, "headers": map[string]string{"Authorization": "Bearer " + token},
 	}}}, "", "  ")
-	fmt.Fprintf(a.out, "Console: %s\nThe link logs one browser in. Ctrl-C ends.\n\n", base+link)
-	fmt.Fprintf(a.out, "Serving MCP at %s. For a client:\n%s\n", base+mcpserver.Path, snippet)
+	fmt.Fprintf(a.out, "Serving MCP at %s. Ctrl-C ends. For a client:\n%s\n", base+mcpserver.Path, snippet)
+	fmt.Fprintf(a.out, "\nThe console, by a link that logs one browser in:\n%s\n", base+link)
 }
