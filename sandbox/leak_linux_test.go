@@ -193,7 +193,7 @@ func leftOf(mark string, keepers []int, dir string) string {
 
 // eventually waits for f to return "", and returns what it says in the end.
 func eventually(f func() string) (what string) {
-	for range 1000 {
+	for range 6000 {
 		if what = f(); what == "" {
 			return ""
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestMain(m *testing.M) {
@@ -40,7 +41,7 @@ func asUser(t *testing.T, test string) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-test.run=^" + test + "$", "-test.v", "-test.timeout=5m"}
+	args := []string{"-test.run=^" + test + "$", "-test.v", "-test.timeout=" + timeLeft(t).String()}
 	if testing.Short() {
 		args = append(args, "-test.short")
 	}
@@ -54,6 +55,15 @@ func asUser(t *testing.T, test string) {
 	} else {
 		t.Logf("as user %d:\n%s", nobody, tailOf(out, 4000))
 	}
+}
+
+// timeLeft is how long a test may take that another process runs for this one, 0 for as long as it likes.
+func timeLeft(t *testing.T) time.Duration {
+	ends, ok := t.Deadline()
+	if !ok {
+		return 0
+	}
+	return max(time.Until(ends)-5*time.Second, time.Second) // it shall say where it hangs before this one does
 }
 
 func tailOf(b []byte, n int) string {
