@@ -86,7 +86,7 @@ type Decisions struct {
 	Blocked int `json:"blocked"`
 }
 
-// Approval is about the calls that a person was asked about. Times are those of waiting for the answer.
+// Approval is about the calls that a person was asked about. Times are those of waiting, of the calls that were answered.
 type Approval struct {
 	Asked int `json:"asked"`
 	// Approved were answered with yes, however the call ended.
@@ -271,12 +271,13 @@ func (s *sums) asked(f *audit.Fact, t *Tool, b *Bucket) {
 	s.Approval.Asked++
 	t.Asked++
 	b.Asked++
-	if f.Ended() {
-		s.waited = append(s.waited, f.Waited)
-		s.Approval.Total += Millis(f.Waited)
-		if f.Code != tongs.CodeDenied && f.Code != tongs.CodeApprovalRequired {
-			s.Approval.Approved++
-		}
+	if !f.Ended() || f.Code == tongs.CodeApprovalRequired {
+		return
+	}
+	s.waited = append(s.waited, f.Waited)
+	s.Approval.Total += Millis(f.Waited)
+	if f.Code != tongs.CodeDenied {
+		s.Approval.Approved++
 	}
 }
 
