@@ -377,7 +377,7 @@ func eventually(t testing.TB, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for range 4000 {
+	for range 24_000 { // two minutes
 		if is() {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/journal"
@@ -48,7 +49,11 @@ func asUser(t *testing.T, test string) {
 	if err := errors.Join(err, os.Chown(dir, nobody, nobody), os.Mkdir(filepath.Dir(self), 0o755), os.WriteFile(self, data, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run=^"+test+"$", "-test.v", "-test.timeout=20m")
+	limit := time.Duration(0) // none
+	if ends, ok := t.Deadline(); ok {
+		limit = max(time.Until(ends)-5*time.Second, time.Second)
+	}
+	cmd := exec.Command(self, "-test.run=^"+test+"$", "-test.v", "-test.timeout="+limit.String())
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

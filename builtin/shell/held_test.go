@@ -59,7 +59,13 @@ func TestHeldNamesCanBeCopiedBack(t *testing.T) {
 
 func TestPlantedNamesOfTimedOutCommands(t *testing.T) {
 	b := newBench(t, setup{answer: onlyCommands})
-	res := b.fails(tongs.CodeTimeout, "killed", "shell", args{"command": plant + "; sleep 100", "timeout": 1})
+	var res *tongs.Result
+	for timeout := 1; timeout < 100; timeout *= 4 { // until it had the time to plant it
+		res = b.fails(tongs.CodeTimeout, "killed", "shell", args{"command": plant + "; sleep 1000", "timeout": timeout})
+		if strings.Contains(res.Content, "held") {
+			break
+		}
+	}
 	b.Contains("content", res.Content, ".envrc is a protected name and is held")
 	b.Equal("planted", b.Exists(".envrc"), false)
 }
@@ -74,7 +80,8 @@ func TestPlantedNamesOfJobs(t *testing.T) {
 		return onlyCommands(q)
 	}})
 	for _, approve = range []bool{false, true} {
-		out := b.sh(plant+"; cat", args{"background": true})
+		out := b.sh(plant+"; echo planted; cat", args{"background": true})
+		b.expect(out.Job, 0, "planted")
 		b.Equal("while it runs", b.Exists(".envrc"), true)
 		b.Questions()
 		b.Call("shell_jobs", args{"action": "write", "id": out.Job, "eof": true})

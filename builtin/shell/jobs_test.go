@@ -50,7 +50,7 @@ func (b *bench) expect(id string, cursor int64, text string) int64 {
 	b.Helper()
 	got := ""
 	for {
-		out := b.job("read", id, args{"cursor": cursor, "timeout": 20})
+		out := b.job("read", id, args{"cursor": cursor, "timeout": 60})
 		got += out.Output
 		cursor = out.Cursor
 		if strings.Contains(got, text) {
@@ -75,7 +75,7 @@ func TestLifeOfAJob(t *testing.T) {
 	b.Equal("questions about writing to it", len(b.Questions()), 1)
 	cursor = b.expect(id, cursor, "got hello\n")
 	b.job("write", id, args{"input": "\n"})
-	out := b.job("wait", id, args{"timeout": 20})
+	out := b.job("wait", id, args{"timeout": 60})
 	if st := out.Jobs[0]; st.Running || st.ExitCode != 7 {
 		t.Errorf("%+v", st)
 	}

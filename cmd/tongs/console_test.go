@@ -136,7 +136,7 @@ func (c *console) watch() {
 func (c *console) expect(pattern string) []string {
 	c.t.Helper()
 	re := regexp.MustCompile(pattern)
-	guard := time.AfterFunc(60*time.Second, func() {
+	guard := time.AfterFunc(3*time.Minute, func() {
 		c.mu.Lock()
 		c.eof = true
 		c.more.Broadcast()
@@ -177,7 +177,7 @@ func (c *console) screen() string {
 
 func (c *console) exit() int {
 	c.t.Helper()
-	guard := time.AfterFunc(60*time.Second, func() { _ = c.cmd.Process.Kill() })
+	guard := time.AfterFunc(3*time.Minute, func() { _ = c.cmd.Process.Kill() })
 	defer guard.Stop()
 	return exitStatus(c.t, c.cmd.Wait())
 }

@@ -61,7 +61,7 @@ func (p *approver) listed(t *testing.T, c *mcp.ClientSession, name string) *mcp.
 		}
 		select {
 		case <-p.changed:
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("the client was never told of %s", name)
 		}
 	}
