@@ -13,8 +13,8 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
-// settled is how old a change must be before its time tells it apart from a later one.
-const settled = 2 * time.Second
+// settleTime is how old a change must be before its time tells it apart from a later one.
+const settleTime = 2 * time.Second
 
 // entry is one directory of the forge, as it was when it was last read.
 type entry struct {
@@ -50,22 +50,100 @@ func (s *snapshot) find(name string) *entry {
 	return nil
 }
 
+// watchTime is how long nothing is looked at because nothing was heard of: some file systems tell less than others.
+const watchTime = 30 * time.Second
+
 // Refresh looks at the forge again and reports whether a tool changed, came or went. What has the stat identity it had is
 // not read. It is safe for concurrent use; readers of the set never wait for it.
 func (s *Set) Refresh() (changed bool, err error) {
 	s.refreshing.Lock()
 	defer s.refreshing.Unlock()
 	began := time.Now()
-	before := s.current.Load()
-	next, changed, err := s.scan(before)
-	if err != nil {
-		return false, err
+	defer func() { s.cost.add(time.Since(began)) }()
+	if s.watch != nil {
+		heard := s.watch.heard()
+		if heard == nil && began.Sub(s.scanned) < watchTime {
+			return false, nil
+		}
+		changed, err = s.rescan(s.doubt(heard))
+		if heard == nil && !changed && err == nil {
+			s.scanned = began
+			return false, nil
+		}
+		s.watch.close()
+		s.watch = nil
+		return changed, err
 	}
-	if next != before {
+	changed, err = s.rescan(s.current.Load())
+	if err != nil || changed || !s.opt.Watch || s.closed || !s.current.Load().settled() {
+		return changed, err
+	}
+	// Whoever looks after it began to listen misses nothing.
+	w, err := newWatch(s.dirs())
+	if err != nil {
+		return false, nil // it goes on by looking
+	}
+	if changed, err = s.rescan(s.current.Load()); err != nil || changed {
+		w.close()
+		return changed, err
+	}
+	s.watch, s.scanned = w, began
+	return false, nil
+}
+
+// Close ends what the set does between calls. It can be used all the same.
+func (s *Set) Close() {
+	s.refreshing.Lock()
+	defer s.refreshing.Unlock()
+	s.closed = true
+	if s.watch != nil {
+		s.watch.close()
+		s.watch = nil
+	}
+}
+
+// dirs are the directories whose changes matter.
+func (s *Set) dirs() []string {
+	dirs := []string{s.opt.Dir}
+	snap := s.current.Load()
+	if s.store.dir != "" {
+		dirs = append(dirs, s.store.records())
+	}
+	for _, e := range snap.entries {
+		dirs = append(dirs, e.dir)
+	}
+	return dirs
+}
+
+// doubt is what was known, less what was heard of: that is read again, whatever its stat identity.
+func (s *Set) doubt(heard map[string]bool) *snapshot {
+	known := *s.current.Load()
+	if len(heard) == 0 {
+		return s.current.Load()
+	}
+	known.sure = known.sure && !heard[""] && !heard[s.opt.Dir] && !heard[s.store.records()]
+	known.entries = slices.Clone(known.entries)
+	for i, e := range known.entries {
+		if heard[e.dir] {
+			own := *e
+			own.sure = false
+			known.entries[i] = &own
+		}
+	}
+	return &known
+}
+
+func (s *Set) rescan(before *snapshot) (changed bool, err error) {
+	next, changed, err := s.scan(before)
+	if err == nil && next != before {
 		s.current.Store(next)
 	}
-	s.cost.add(time.Since(began))
-	return changed, nil
+	return changed, err
+}
+
+// settled reports whether no change could hide behind the times of the files.
+func (s *snapshot) settled() bool {
+	return s.sure && !slices.ContainsFunc(s.entries, func(e *entry) bool { return !e.sure })
 }
 
 func (s *Set) scan(before *snapshot) (*snapshot, bool, error) {
@@ -95,7 +173,7 @@ func (s *Set) scan(before *snapshot) (*snapshot, bool, error) {
 		return nil, false, err
 	}
 	next := &snapshot{top: at, records: records, entries: make([]*entry, 0, len(names))}
-	next.sure = old(at, now) && (records.Missing || old(records, now))
+	next.sure = s.old(at, now) && (records.Missing || s.old(records, now))
 	changed := len(names) != len(before.entries)
 	for _, name := range names {
 		was := before.find(name)
@@ -175,8 +253,8 @@ func (e *entry) look(top *top) (seen [3]stamp) {
 }
 
 // old reports whether a later change could not have the same time.
-func old(s stamp, now time.Time) bool {
-	return now.UnixNano()-max(s.Mtime, s.Ctime) > int64(settled)
+func (s *Set) old(st stamp, now time.Time) bool {
+	return now.UnixNano()-max(st.Mtime, st.Ctime) > int64(s.settles)
 }
 
 // same reports whether two readings of a tool came to the same.
@@ -204,7 +282,7 @@ func (s *Set) read(top *top, name string, was *entry) *entry {
 	}
 	e.seen, e.sure = seen, true
 	for _, st := range seen {
-		e.sure = e.sure && (st.Missing || old(st, now))
+		e.sure = e.sure && (st.Missing || s.old(st, now))
 	}
 	if was != nil && was.same(e) {
 		e.tool, e.manifest = was.tool, was.manifest

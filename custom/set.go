@@ -34,6 +34,9 @@ type Options struct {
 	Timeout, MaxTimeout time.Duration
 	// LookPath finds a program that builds need: exec.LookPath of this process.
 	LookPath func(name string) (string, error)
+	// Watch is for a program that lives on: a refresh then costs nothing while nothing happens, where the system tells. Such a
+	// set must be closed.
+	Watch bool
 	// OnChange is called after a refresh that a call caused found tools changed.
 	OnChange func()
 }
@@ -43,9 +46,15 @@ type Set struct {
 	opt        Options
 	store      store
 	refreshing sync.Mutex
-	current    atomic.Pointer[snapshot]
-	verified   sync.Map // digests of copies to the files they had when they were read
-	cost       cost
+	// watch hears of changes; nil where none does. It was begun at scanned. Refreshing guards these and closed.
+	watch   *watch
+	scanned time.Time
+	closed  bool
+	// settles is settleTime, except in tests.
+	settles  time.Duration
+	current  atomic.Pointer[snapshot]
+	verified sync.Map // digests of copies to the files they had when they were read
+	cost     cost
 }
 
 // New returns the set of the tools in the forge, as they are now.
@@ -67,9 +76,14 @@ func New(opt Options) (*Set, error) {
 	if opt.OnChange == nil {
 		opt.OnChange = func() {}
 	}
-	s := &Set{opt: opt, store: store{opt.State}}
+	s := &Set{opt: opt, store: store{opt.State}, settles: settleTime}
 	s.current.Store(&snapshot{})
 	s.store.sweep(time.Now())
+	if opt.Watch && opt.State != "" {
+		if err := os.MkdirAll(s.store.records(), 0o700); err != nil {
+			return nil, tongs.Errorf(tongs.CodeConfigError, "approvals of custom tools cannot be kept: %w", err)
+		}
+	}
 	if _, err := s.Refresh(); err != nil {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "the custom tools in %s cannot be read: %w", dir, err)
 	}

@@ -97,6 +97,65 @@ func TestChangesAreSeen(t *testing.T) {
 	}
 }
 
+// A set that hears of changes misses none of them.
+func TestWatch(t *testing.T) {
+	b := newBench(t, workbench.Options{}, func(o *custom.Options) { o.Watch = true })
+	defer b.set.Close()
+	b.set.Settle(-time.Hour)
+	b.script("a", "", "echo a")
+	listen := func() {
+		t.Helper()
+		for range 3 { // until it listens, and finds nothing new
+			_, err := b.set.Refresh()
+			b.Must(err)
+		}
+		if !b.set.Watching() {
+			t.Fatal("nothing is listened for")
+		}
+		if changed, err := b.set.Refresh(); changed || err != nil {
+			t.Fatalf("changed by itself: %v", err)
+		}
+	}
+	dir := filepath.Join(b.forge, "a")
+	write := func(name, text string, mode os.FileMode) func() {
+		return func() { b.Must(os.WriteFile(filepath.Join(dir, name), []byte(text), mode)) }
+	}
+	other, err := custom.New(custom.Options{Dir: b.forge, State: b.state})
+	b.Must(err)
+	for _, step := range []struct {
+		what   string
+		change func()
+		want   custom.Status
+	}{
+		{"program in place", write("run", "#!/bin/sh\necho b\n", 0o755), custom.Changed},
+		{"approved elsewhere", func() {
+			v, err := other.Look("a")
+			b.Must(err)
+			b.Must(other.Approve(v, "test"))
+		}, custom.Ready},
+		{"a new file", write("data", "x", 0o644), custom.Changed},
+		{"a file removed", func() { b.Must(os.Remove(filepath.Join(dir, "data"))) }, custom.Ready},
+		{"no longer executable", func() { b.Must(os.Chmod(filepath.Join(dir, "run"), 0o644)) }, custom.Broken},
+		{"executable again", func() { b.Must(os.Chmod(filepath.Join(dir, "run"), 0o755)) }, custom.Ready},
+		{"disabled elsewhere", func() { b.Must(other.Disable("a")) }, custom.Disabled},
+		{"moved away", func() { b.Must(os.Rename(dir, dir+"2")) }, ""},
+		{"and back", func() { b.Must(os.Rename(dir+"2", dir)) }, custom.Disabled},
+	} {
+		listen()
+		step.change()
+		if changed, err := b.set.Refresh(); !changed || err != nil {
+			t.Errorf("%s: not heard of, %v", step.what, err)
+		}
+		if s := b.status("a"); s.Status != step.want {
+			t.Errorf("%s: %+v, want %q", step.what, s, step.want)
+		}
+	}
+	b.set.Close()
+	if _, err := b.set.Refresh(); err != nil || b.set.Watching() {
+		t.Errorf("closed, it listens: %v", err)
+	}
+}
+
 // What is approved in a forge that was not there when the set was made is approved for those who come later.
 func TestAForgeThatIsMadeLater(t *testing.T) {
 	home := t.TempDir()
@@ -301,33 +360,3 @@ func TestExportAndImport(t *testing.T) {
 		}
 	}
 }
-
-func benchmarkRefresh(b *testing.B, n int) {
-	forge := b.TempDir()
-	for i := range n {
-		made, err := custom.Draft{Name: fmt.Sprintf("tool-%04d", i), Description: "d", Language: "sh"}.Scaffold()
-		if err == nil {
-			_, err = made.Write(forge)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	set, err := custom.New(custom.Options{Dir: forge, State: b.TempDir()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	time.Sleep(2500 * time.Millisecond) // until the times of the files tell changes apart
-	if _, err := set.Refresh(); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if changed, err := set.Refresh(); err != nil || changed {
-			b.Fatal(changed, err)
-		}
-	}
-}
-
-func BenchmarkRefresh50(b *testing.B)   { benchmarkRefresh(b, 50) }
-func BenchmarkRefresh1000(b *testing.B) { benchmarkRefresh(b, 1000) }

@@ -81,7 +81,7 @@ func (s *system) addForge(a *app, w wiring, opt *engine.Options) error {
 	f := &forge{offered: map[string]tongs.Tool{}, problems: map[string]string{}}
 	set, err := custom.New(custom.Options{
 		Dir: dir, State: forgeState(s.stateDir), NoApprovals: w.unattended && !a.ownState(s.stateDir), OnChange: s.swapForge,
-		Timeout: s.cfg.Limits.CustomTimeout,
+		Timeout: s.cfg.Limits.CustomTimeout, Watch: w.lives,
 	})
 	if err != nil {
 		return err
@@ -104,7 +104,9 @@ func (s *system) addForge(a *app, w wiring, opt *engine.Options) error {
 }
 
 // reviewed reports whether a person approved a tool of this source.
-func (s *system) reviewed(src tongs.Source) bool { return s.mcp.Reviewed(src) || s.forge.Reviewed(src) }
+func (s *system) reviewed(src tongs.Source) bool {
+	return s.mcp.Reviewed(src) || s.forge.Reviewed(src) || s.workers.trusts(src)
+}
 
 func (s *system) refreshForge() {
 	if changed, err := s.forge.Refresh(); err == nil && changed {
@@ -171,9 +173,13 @@ func (s *system) builtIn(name string) bool {
 
 // close ends the watch over the forge.
 func (f *forge) close() {
-	if f != nil && f.stop != nil {
+	if f == nil {
+		return
+	}
+	if f.stop != nil {
 		close(f.stop)
 	}
+	f.Close()
 }
 
 // warnings are what a person should know about the tools that are not offered.

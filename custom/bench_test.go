@@ -1,0 +1,68 @@
+package custom_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tongs-ai/tongs/custom"
+)
+
+// forgeOf makes a forge of n tools, and a set that looks at it until the times of its files tell changes apart.
+func forgeOf(b *testing.B, n int, opt custom.Options) *custom.Set {
+	b.Helper()
+	opt.Dir, opt.State = b.TempDir(), b.TempDir()
+	for i := range n {
+		made, err := custom.Draft{Name: fmt.Sprintf("tool-%04d", i), Description: "d", Language: "sh"}.Scaffold()
+		if err == nil {
+			_, err = made.Write(opt.Dir)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	set, err := custom.New(opt)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(set.Close)
+	time.Sleep(2500 * time.Millisecond)
+	for range 3 {
+		if _, err := set.Refresh(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return set
+}
+
+// BenchmarkRefresh is what a turn costs while nothing changes: by looking, as a command does, and by listening, as a server.
+func BenchmarkRefresh(b *testing.B) {
+	for _, n := range []int{50, 1000} {
+		for how, opt := range map[string]custom.Options{"look": {}, "listen": {Watch: true}} {
+			b.Run(fmt.Sprintf("%s/%d", how, n), func(b *testing.B) {
+				set := forgeOf(b, n, opt)
+				b.ReportAllocs()
+				for b.Loop() {
+					if changed, err := set.Refresh(); err != nil || changed {
+						b.Fatal(changed, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkOpen is what a process pays before its first call.
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range []int{50, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			opt := custom.Options{State: b.TempDir()}
+			opt.Dir = forgeOf(b, n, custom.Options{}).Dir()
+			for b.Loop() {
+				if _, err := custom.New(opt); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
