@@ -2,10 +2,14 @@ package custom_test
 
 import (
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/internal/workbench"
 )
 
 // forgeOf makes a forge of n tools, and a set that looks at it until the times of its files tell changes apart.
@@ -65,4 +69,36 @@ func BenchmarkOpen(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkCall is what a call of a directory tool costs, through the whole walk and in the sandbox, beside the program alone:
+// warm, and cold, where the set was just made and the copy that runs is read and checked again.
+func BenchmarkCall(b *testing.B) {
+	h := newBench(b, workbench.Options{Mode: tongs.ModeAll})
+	h.script("hello", "", "echo hello")
+	program := filepath.Join(h.forge, "hello", "run")
+	b.Run("exec", func(b *testing.B) {
+		for b.Loop() {
+			if out, err := exec.Command(program).Output(); err != nil || string(out) != "hello\n" {
+				b.Fatal(string(out), err)
+			}
+		}
+	})
+	b.Run("warm", func(b *testing.B) {
+		h.OK("hello")
+		for b.Loop() {
+			h.OK("hello")
+		}
+	})
+	b.Run("cold", func(b *testing.B) {
+		for b.Loop() {
+			set, err := custom.New(custom.Options{Dir: h.forge, State: h.state})
+			if err != nil {
+				b.Fatal(err)
+			}
+			h.set = set
+			h.swap()
+			h.OK("hello")
+		}
+	})
 }

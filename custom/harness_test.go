@@ -29,7 +29,7 @@ type bench struct {
 	offered      []string
 }
 
-func newBench(t *testing.T, o workbench.Options, change ...func(*custom.Options)) *bench {
+func newBench(t testing.TB, o workbench.Options, change ...func(*custom.Options)) *bench {
 	t.Helper()
 	b := &bench{forge: workbench.RealDir(t), state: workbench.RealDir(t)}
 	var opt engine.Options
