@@ -64,6 +64,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 	// One that never answers is given up with its caller, and nothing of it is left.
 	d.opt.Servers[0].Command, d.opt.Servers[0].Env = link(t, t.TempDir()), nil
 	d.opt.Servers[0].Command = d.dir + "/server"
+	d.opt.Grace = 200 * time.Millisecond
 	for _, mode := range []string{"silent", "deaf"} {
 		d.opt.Servers[0].Env = map[string]string{"MCP_TEST_SERVER": mode}
 		d.restart(t)
@@ -108,10 +109,10 @@ func TestWhatAServerMayNotSend(t *testing.T) {
 }
 
 func TestHangingCallTimesOut(t *testing.T) {
-	d := newDesk(t, func(o *mcpclient.Options) { o.Servers[0].Timeout = time.Second })
+	d := newDesk(t, func(o *mcpclient.Options) { o.Servers[0].Timeout = 3 * time.Second })
 	d.review(t)
 	pid := d.ok(t, "pid", "").Content
-	d.fails(t, "hang", "", tongs.CodeTimeout, "did not answer within 1s")
+	d.fails(t, "hang", "", tongs.CodeTimeout, "did not answer within 3s")
 	if again := d.ok(t, "pid", "").Content; again != pid {
 		t.Error("a server that still answers was ended")
 	}
@@ -128,6 +129,7 @@ func TestHangingCallTimesOut(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	for _, unconfined := range []bool{false, true} {
 		d := newDesk(t, func(o *mcpclient.Options) {
+			o.Grace = 200 * time.Millisecond // all of which it takes
 			o.Servers[0].Env["MCP_TEST_SERVER"] = "stubborn"
 			o.Servers[0].Unconfined = unconfined
 		})

@@ -81,7 +81,7 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 		Servers: []mcpclient.Server{{
 			Name: "srv", Command: link(tb, d.dir), Env: map[string]string{"MCP_TEST_SERVER": "on"}, Tools: []string{"*"},
 		}},
-		Store: mcpclient.Directory(filepath.Join(tb.TempDir(), "mcp")), Root: d.dir, Backoff: time.Nanosecond, Grace: 200 * time.Millisecond,
+		Store: mcpclient.Directory(filepath.Join(tb.TempDir(), "mcp")), Root: d.dir, Backoff: time.Nanosecond, Grace: 5 * time.Second,
 	}
 	if edit != nil {
 		edit(&d.opt)

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -47,6 +48,24 @@ func (s *Set) Use(ctx context.Context, server string, l Launch, def *Definition,
 	}
 	t := &tool{host: h, entry: entry{name: def.Name, status: Ready, def: def, pinned: def}, spec: spec}
 	return t.serve(ctx, env, call, l.launch())
+}
+
+// Ask calls a tool that the server does not list, for what its owner has to know of it. Nothing about it is checked.
+func (s *Set) Ask(ctx context.Context, server string, l Launch, name string, args json.RawMessage, id string) (*tongs.Result, error) {
+	h, err := s.find(server)
+	if err != nil {
+		return nil, err
+	}
+	session, err := h.session(ctx, l.launch())
+	if err != nil {
+		return nil, err
+	}
+	t := &tool{host: h, entry: entry{name: name}, spec: &tongs.Spec{Name: name}}
+	answer, err := t.ask(ctx, session, &tongs.Env{Update: func(tongs.Update) {}}, &tongs.Call{ID: id}, args)
+	if err != nil {
+		return nil, err
+	}
+	return result(t.spec, &s.validator, answer)
 }
 
 // Schemas reads the schemas of the arguments and of the result, which is nil where it is not given.

@@ -1,0 +1,449 @@
+// Package gohost is the host of a Go module: it speaks MCP for the functions that the module has. It is copied into the
+// program that is built of a module, so that it depends on the standard library only.
+package gohost
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Func is an exported function that is a tool.
+type Func struct {
+	Name, Description string
+	// Func takes a struct, or a context and a struct, or less; it returns a value, an error, or both.
+	Func any
+	// NeedsApproval is nil, a bool, or a function of the same arguments that returns one.
+	NeedsApproval any
+}
+
+type settings struct {
+	Module string   `json:"module"`
+	Tools  []string `json:"tools"`
+	Asks   string   `json:"asks"`
+}
+
+type report struct {
+	Tools    map[string]string `json:"tools"`
+	Problems map[string]string `json:"problems"`
+}
+
+type tool struct {
+	Func
+	name  string
+	input map[string]any
+}
+
+type host struct {
+	settings  settings
+	workspace string
+	tools     map[string]*tool
+	report    report
+
+	mu      sync.Mutex
+	out     io.Writer
+	running map[string]context.CancelFunc
+}
+
+// Main serves the functions until its input ends.
+func Main(funcs []Func) {
+	h := &host{
+		workspace: os.Getenv("AGENT_WORKSPACE_ROOT"), tools: map[string]*tool{}, running: map[string]context.CancelFunc{},
+		report: report{Tools: map[string]string{}, Problems: map[string]string{}}, out: os.NewFile(3, "messages"),
+	}
+	h.configure()
+	for _, name := range h.settings.Tools {
+		h.add(name, funcs)
+	}
+	in := bufio.NewReaderSize(os.NewFile(4, "requests"), 1<<16)
+	for {
+		line, err := in.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			h.serve(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// configure reads what the host is told: beside its program, and which tools are exposed.
+func (h *host) configure() {
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(os.Args[0]), "settings.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &h.settings)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(os.Getenv("TONGS_TOOLS")), &h.settings.Tools)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "the settings of the module cannot be read:", err)
+		os.Exit(1)
+	}
+	os.Unsetenv("TONGS_TOOLS")
+	os.Unsetenv("TONGS_LANGUAGE")
+}
+
+// add takes up the function that is exposed under a name.
+func (h *host) add(name string, funcs []Func) {
+	for _, f := range funcs {
+		if f.Name != name && f.Name != strings.ToUpper(name[:1])+name[1:] {
+			continue
+		}
+		t := &tool{Func: f, name: name}
+		var err error
+		if t.input, err = inputOf(reflect.TypeOf(f.Func)); err != nil {
+			h.report.Problems[name] = fmt.Sprintf("the input of %s is of the wrong kind: %v", f.Name, err)
+			return
+		}
+		h.tools[name] = t
+		switch says := f.NeedsApproval.(type) {
+		case nil:
+			h.report.Tools[name] = ""
+		case bool:
+			h.report.Tools[name] = map[bool]string{true: "ask", false: "free"}[says]
+		default:
+			h.report.Tools[name] = "function"
+		}
+		return
+	}
+	h.report.Problems[name] = fmt.Sprintf("%s has no function %s that can be a tool", h.settings.Module, name)
+}
+
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Protocol  string          `json:"protocolVersion"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+		Request   json.RawMessage `json:"requestId"`
+		Meta      struct {
+			Token any `json:"progressToken"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+func (h *host) serve(line []byte) {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	switch m.Method {
+	case "initialize":
+		about, _ := json.Marshal(h.report)
+		h.answer(m.ID, map[string]any{
+			"protocolVersion": m.Params.Protocol, "capabilities": map[string]any{"tools": map[string]any{}},
+			"serverInfo": map[string]any{"name": h.settings.Module, "version": "1"}, "instructions": string(about),
+		})
+	case "tools/list":
+		list := []any{}
+		for _, name := range h.settings.Tools {
+			if t := h.tools[name]; t != nil {
+				list = append(list, map[string]any{"name": name, "description": t.Description, "inputSchema": t.input})
+			}
+		}
+		h.answer(m.ID, map[string]any{"tools": list})
+	case "tools/call":
+		ctx, cancel := context.WithCancel(context.Background())
+		h.mu.Lock()
+		h.running[string(m.ID)] = cancel
+		h.mu.Unlock()
+		go h.call(ctx, m)
+	case "notifications/cancelled":
+		h.mu.Lock()
+		if cancel := h.running[string(m.Params.Request)]; cancel != nil {
+			cancel()
+		}
+		h.mu.Unlock()
+	case "ping":
+		h.answer(m.ID, map[string]any{})
+	default:
+		if len(m.ID) > 0 {
+			h.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32601, "message": "unknown method " + m.Method}})
+		}
+	}
+}
+
+func (h *host) send(v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, err := h.out.Write(append(data, '\n')); err != nil {
+		os.Exit(1)
+	}
+}
+
+func (h *host) answer(id json.RawMessage, result any) {
+	h.send(map[string]any{"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+// errArguments marks what is wrong with the arguments.
+var errArguments = errors.New("arguments")
+
+// call makes one call. A panic of the function is its failure.
+func (h *host) call(ctx context.Context, m message) {
+	defer func() {
+		h.mu.Lock()
+		h.running[string(m.ID)]()
+		delete(h.running, string(m.ID))
+		h.mu.Unlock()
+	}()
+	value, err := h.run(ctx, m)
+	if errors.Is(err, errArguments) {
+		h.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32602, "message": err.Error()}})
+		return
+	}
+	var data []byte
+	if err == nil {
+		if data, err = json.Marshal(value); err != nil {
+			err = fmt.Errorf("the result cannot be written as JSON: %w", err)
+		}
+	}
+	if err != nil {
+		h.answer(m.ID, map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": err.Error()}}})
+		return
+	}
+	text := string(data)
+	if s, ok := value.(string); ok {
+		text = s
+	}
+	result := map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
+	if value != nil {
+		result["structuredContent"] = map[string]any{"value": json.RawMessage(data)}
+	}
+	h.answer(m.ID, result)
+}
+
+func (h *host) run(ctx context.Context, m message) (value any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	name, args, asked := m.Params.Name, m.Params.Arguments, m.Params.Name == h.settings.Asks
+	if asked {
+		var about struct {
+			Tool  string          `json:"tool"`
+			Input json.RawMessage `json:"input"`
+		}
+		if err := json.Unmarshal(args, &about); err != nil {
+			return nil, fmt.Errorf("%w: %v", errArguments, err)
+		}
+		name, args = about.Tool, about.Input
+	}
+	t := h.tools[name]
+	if t == nil {
+		return nil, fmt.Errorf("%w: there is no tool %s", errArguments, name)
+	}
+	//lint:ignore SA1029 a module knows no types of ours
+	ctx = context.WithValue(ctx, "callId", fmt.Sprint(m.Params.Meta.Token))
+	//lint:ignore SA1029 likewise
+	ctx = context.WithValue(ctx, "workspace", h.workspace)
+	if asked {
+		return invoke(ctx, reflect.ValueOf(t.NeedsApproval), args)
+	}
+	return invoke(ctx, reflect.ValueOf(t.Func.Func), args)
+}
+
+// invoke calls a function with what it takes.
+func invoke(ctx context.Context, f reflect.Value, args json.RawMessage) (any, error) {
+	var in []reflect.Value
+	for i := 0; i < f.Type().NumIn(); i++ {
+		p := f.Type().In(i)
+		if p == reflect.TypeFor[context.Context]() {
+			in = append(in, reflect.ValueOf(ctx))
+			continue
+		}
+		v := reflect.New(p)
+		dec := json.NewDecoder(bytes.NewReader(args))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(v.Interface()); err != nil {
+			return nil, fmt.Errorf("%w: %v", errArguments, err)
+		}
+		in = append(in, v.Elem())
+	}
+	var value any
+	for _, v := range f.Call(in) {
+		if v.Type() != reflect.TypeFor[error]() {
+			value = v.Interface()
+		} else if !v.IsNil() {
+			return nil, v.Interface().(error)
+		}
+	}
+	return value, nil
+}
+
+// inputOf is the schema of what a function takes.
+func inputOf(f reflect.Type) (map[string]any, error) {
+	for i := 0; i < f.NumIn(); i++ {
+		p := f.In(i)
+		if p == reflect.TypeFor[context.Context]() {
+			continue
+		}
+		t := p
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return nil, fmt.Errorf("want a struct, and it is %s", p)
+		}
+		return schemaOf(t, 0)
+	}
+	return map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": false}, nil
+}
+
+// maxDepth bounds types that hold themselves.
+const maxDepth = 20
+
+func schemaOf(t reflect.Type, depth int) (map[string]any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("%s holds itself", t)
+	}
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return map[string]any{"type": "string", "format": "date-time"}, nil
+	case t == reflect.TypeFor[json.RawMessage](), t.Implements(reflect.TypeFor[json.Marshaler]()), reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
+		return map[string]any{}, nil
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return map[string]any{"type": "string"}, nil
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return map[string]any{"type": "string"}, nil
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}, nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return map[string]any{"type": "integer"}, nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return map[string]any{"type": "integer", "minimum": 0}, nil
+	case reflect.Float32, reflect.Float64:
+		return map[string]any{"type": "number"}, nil
+	case reflect.Interface:
+		return map[string]any{}, nil
+	case reflect.Pointer:
+		return schemaOf(t.Elem(), depth+1)
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return map[string]any{"type": "string", "contentEncoding": "base64"}, nil
+		}
+		items, err := schemaOf(t.Elem(), depth+1)
+		return map[string]any{"type": "array", "items": items}, err
+	case reflect.Map:
+		if t.Key().Kind() != reflect.String {
+			return nil, fmt.Errorf("%s has keys that are no strings", t)
+		}
+		values, err := schemaOf(t.Elem(), depth+1)
+		return map[string]any{"type": "object", "additionalProperties": values}, err
+	case reflect.Struct:
+		return structOf(t, depth)
+	}
+	return nil, fmt.Errorf("%s has no form in JSON", t)
+}
+
+func structOf(t reflect.Type, depth int) (map[string]any, error) {
+	properties, required := map[string]any{}, []string{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || name == "-" || f.Anonymous && name == "" || len(f.Index) > 1 && !promoted(t, f) {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		s, err := schemaOf(f.Type, depth+1)
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.Name, err)
+		}
+		if err := tags(s, f); err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.Name, err)
+		}
+		properties[name] = s
+		_, given := s["default"]
+		if !given && !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") && f.Type.Kind() != reflect.Pointer {
+			required = append(required, name)
+		}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}, nil
+}
+
+// promoted reports whether every struct on the way to a field is embedded without a name of its own in JSON.
+func promoted(t reflect.Type, f reflect.StructField) bool {
+	for i := 1; i < len(f.Index); i++ {
+		outer := t.FieldByIndex(f.Index[:i])
+		if name, _, _ := strings.Cut(outer.Tag.Get("json"), ","); !outer.Anonymous || name != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// tags adds what the tags of a field say, as they are for built-in tools.
+func tags(s map[string]any, f reflect.StructField) error {
+	if about := f.Tag.Get("jsonschema"); about != "" {
+		s["description"] = about
+	}
+	element := s
+	for {
+		inner, ok := element["items"].(map[string]any)
+		if !ok {
+			break
+		}
+		element = inner
+	}
+	for tag, key := range map[string]string{"min": "minimum", "max": "maximum", "minLength": "minLength", "maxLength": "maxLength", "minItems": "minItems", "maxItems": "maxItems"} {
+		if text, ok := f.Tag.Lookup(tag); ok {
+			n, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return fmt.Errorf("%s %q is no number", tag, text)
+			}
+			if strings.HasSuffix(tag, "Items") {
+				s[key] = n
+			} else {
+				element[key] = n
+			}
+		}
+	}
+	for _, key := range []string{"pattern", "format"} {
+		if text, ok := f.Tag.Lookup(key); ok {
+			element[key] = text
+		}
+	}
+	if list, ok := f.Tag.Lookup("enum"); ok {
+		var values []any
+		for _, text := range strings.Split(list, ",") {
+			values = append(values, literal(element, strings.TrimSpace(text)))
+		}
+		element["enum"] = values
+	}
+	if text, ok := f.Tag.Lookup("default"); ok {
+		s["default"] = literal(s, text)
+	}
+	return nil
+}
+
+// literal is a value as a tag writes it: plain text for strings, else JSON.
+func literal(s map[string]any, text string) any {
+	if s["type"] != "string" && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
+}
