@@ -76,7 +76,9 @@ func answered(calls []model.Call, parts []model.Part) []model.Part {
 		if r == nil {
 			r = &model.Result{ID: c.ID, Name: c.Name, Text: "This call was not run.", Failed: true}
 		}
-		first = append(first, model.Part{Result: r})
+		named := *r
+		named.Name = c.Name
+		first = append(first, model.Part{Result: &named})
 	}
 	return append(first, rest...)
 }
@@ -140,7 +142,7 @@ func DataURL(i *model.Image) string { return "data:" + i.MIME + ";base64," + Bas
 
 // FailedText returns what a failed result says, for an API that has no flag for it.
 func FailedText(r *model.Result) string {
-	if !r.Failed || strings.HasPrefix(strings.ToLower(r.Text), "error") {
+	if !r.Failed {
 		return r.Text
 	}
 	return "Error: " + r.Text
