@@ -64,6 +64,8 @@ type Options struct {
 	Hosts []string
 	// Workspace and Version are shown; User is who answers questions here.
 	Workspace, Version, User string
+	// Insight is for the pages about rules, sessions and statistics.
+	Insight Insight
 	// Poll is how often the log is looked at for calls of other processes, while somebody watches: 250 ms.
 	Poll time.Duration
 }

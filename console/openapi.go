@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/insight"
 )
 
 //go:generate go test -run TestOpenAPI -update .
@@ -26,6 +27,7 @@ func written() map[reflect.Type]*jsonschema.Schema {
 		typeOf[tongs.EffectKind]():   text("read", "write", "delete", "execute", "network"),
 		typeOf[tongs.EffectKinds]():  {Type: "string"},
 		typeOf[tongs.Permissions]():  names,
+		typeOf[insight.Millis]():     {Type: "number"},
 		typeOf[json.RawMessage]():    {},
 		typeOf[[]byte]():             {Type: "string"},
 		typeOf[*jsonschema.Schema](): {},

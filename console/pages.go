@@ -18,13 +18,16 @@ func pages() []page {
 		{"/", "live", "Live", "what agents do now, and did"},
 		{"/approvals", "approvals", "Approvals", "what waits for your answer"},
 		{"/tools", "tools", "Tools", "what agents can do; try it"},
+		{"/policy", "policy", "Policy", "what decides; test and propose rules"},
+		{"/sessions", "sessions", "Sessions", "what agents said and did, by session"},
+		{"/statistics", "statistics", "Statistics", "numbers of the last hour, day and week"},
 	}
 }
 
 // allRoutes lists every request of the API.
 func (s *Server) allRoutes() []route {
 	var all []route
-	for _, list := range [][]route{s.baseRoutes(), s.callRoutes(), s.approvalRoutes(), s.toolRoutes()} {
+	for _, list := range [][]route{s.baseRoutes(), s.callRoutes(), s.approvalRoutes(), s.toolRoutes(), s.policyRoutes(), s.sessionRoutes(), s.statsRoutes()} {
 		all = append(all, list...)
 	}
 	return all
