@@ -11,7 +11,7 @@ import (
 
 // dropped are elements that no reader sees as text, with all that is in them.
 var dropped = map[string]bool{
-	"script": true, "style": true, "template": true, "noscript": true, "iframe": true, "frame": true, "frameset": true, "object": true,
+	"script": true, "style": true, "template": true, "noscript": true, "iframe": true, "frame": true, "object": true,
 	"embed": true, "applet": true, "svg": true, "canvas": true, "audio": true, "video": true, "map": true, "datalist": true,
 	"link": true, "meta": true, "noframes": true, "noembed": true, "input": true, "select": true, "textarea": true, "param": true,
 	"source": true, "track": true, "portal": true, "slot": true, "xmp": true, "plaintext": true,

@@ -27,6 +27,8 @@ type page struct {
 	title string
 	// size is that of the source.
 	size int
+	// part is set where content left something out.
+	part bool
 }
 
 // parsePage reads a document and takes out what is not shown.
@@ -45,6 +47,10 @@ func parsePage(source string, at *url.URL) (*page, error) {
 			if u, err := at.Parse(strings.TrimSpace(attr(n, "href"))); err == nil && attr(n, "href") != "" && (u.Scheme == "http" || u.Scheme == "https") {
 				p.base = u
 			}
+		case atom.Frame: // a page of frames says where its parts are
+			rename(n, atom.A)
+			n.Attr = []html.Attribute{{Key: "href", Val: attr(n, "src")}}
+			n.AppendChild(textNode("frame "))
 		case atom.Title:
 			if p.title == "" && (n.Parent == nil || n.Parent.Data != "svg") {
 				p.title = oneLine(clean(textOf(n)))
@@ -114,12 +120,21 @@ func (p *page) content() *html.Node {
 	if p.size > largePage || all < 400 {
 		return body
 	}
+	heading := cascadia.Query(body, firstHeading)
 	found := p.readable()
 	if found == nil || weight(found)*10 < all*6 || tables(found) < tables(body) || codes(found) < codes(body) {
 		return body
 	}
+	p.part = true
+	if heading != nil && !strings.Contains(oneLine(textOf(found)), oneLine(textOf(heading))) {
+		top := element(atom.H1)
+		top.AppendChild(textNode(oneLine(textOf(heading))))
+		found.InsertBefore(top, found.FirstChild)
+	}
 	return found
 }
+
+var firstHeading = cascadia.MustCompile("h1")
 
 // readable is what readability finds, nil where it finds nothing or fails.
 func (p *page) readable() (found *html.Node) {
@@ -213,6 +228,7 @@ func gather(nodes []*html.Node) *html.Node {
 
 // markdown renders a part of a page.
 func markdown(ctx context.Context, n *html.Node) (out string, err error) {
+	normalise(n)
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = plainText(n), nil
@@ -220,7 +236,8 @@ func markdown(ctx context.Context, n *html.Node) (out string, err error) {
 	}()
 	conv := converter.NewConverter(converter.WithPlugins(
 		base.NewBasePlugin(),
-		commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false), commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip)),
+		commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false), commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip),
+			commonmark.WithLinkEmptyHrefBehavior(commonmark.LinkBehaviorSkip)),
 		table.NewTablePlugin(table.WithNewlineBehavior(table.NewlineBehaviorPreserve), table.WithHeaderPromotion(true),
 			table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal)),
 		strikethrough.NewStrikethroughPlugin(),

@@ -141,6 +141,9 @@ func convertHTML(ctx context.Context, in Input, a *answer, out *Output) (string,
 	default:
 		said, err = markdown(ctx, shown)
 	}
+	if p.part {
+		out.remarks = append(out.remarks, "the main part of the page; selector body shows all of it")
+	}
 	if err == nil && strings.TrimSpace(said) == "" {
 		out.remarks = append(out.remarks, "the page has no text of its own: scripts make it, and they are not run")
 	}
