@@ -84,7 +84,7 @@ func TestNoiseIsPassedOver(t *testing.T) {
 }
 
 func TestWhatAServerMayNotSend(t *testing.T) {
-	d := newDesk(t, func(o *mcpclient.Options) { o.Servers[0].Timeout = 30 * time.Second })
+	d := newDesk(t, func(o *mcpclient.Options) { o.Grace, o.Servers[0].Timeout = 200*time.Millisecond, 2*time.Minute })
 	d.review(t)
 	d.fails(t, "invalid", "", tongs.CodeExecutionError, "no message of the protocol")
 	d.ok(t, "echo", "still there")

@@ -377,11 +377,14 @@ func TestSessionsOfOneCallEnd(t *testing.T) {
 			if res := c.call("shell", args{"command": "sleep " + mark, "background": true}); res.IsError {
 				t.Fatal(text(res))
 			}
-			eventually(t, func() bool { return running(t, mark) == 0 })
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if len(w.ended) != 1 {
-				t.Errorf("%d sessions ended, want 1", len(w.ended))
+			ended := func() int {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				return len(w.ended)
+			}
+			eventually(t, func() bool { return ended() > 0 && running(t, mark) == 0 })
+			if n := ended(); n != 1 {
+				t.Errorf("%d sessions ended, want 1", n)
 			}
 		})
 	}
