@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +139,10 @@ func TestSeedIsValidInEveryLayer(t *testing.T) {
 			custom := c.Toolsets.Custom
 			if len(custom) != 1 || filepath.Base(custom[0].Module) != "tools.ts" || !filepath.IsAbs(custom[0].Module) {
 				t.Errorf("custom: %+v", custom)
+			}
+			external := c.Toolsets.External
+			if len(external) != 1 || !slices.Equal(external[0].Tools, []string{"web_search"}) || external[0].Import != "webSearchTools" || external[0].Dir != filepath.Dir(custom[0].Module) {
+				t.Errorf("external: %+v", external)
 			}
 			if untrusted := name == "tongs.yaml"; c.Rules[0].Untrusted != untrusted || custom[0].Untrusted != untrusted {
 				t.Errorf("untrusted = %v, %v, want %v", c.Rules[0].Untrusted, custom[0].Untrusted, untrusted)

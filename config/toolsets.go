@@ -23,22 +23,6 @@ type Entry struct {
 	Untrusted bool        `json:"untrusted,omitempty"`
 }
 
-// CustomTools are tools of a module beside the file.
-type CustomTools struct {
-	Entry
-	// Module is the absolute path; Tools are the names to expose.
-	Module string   `json:"module"`
-	Tools  []string `json:"tools"`
-}
-
-// ExternalTools are tools of a package.
-type ExternalTools struct {
-	Entry
-	Package string   `json:"package"`
-	Import  string   `json:"import,omitempty"`
-	Tools   []string `json:"tools,omitempty"`
-}
-
 // WorkerTools are workers that may be called as tools.
 type WorkerTools struct {
 	Entry
@@ -178,44 +162,6 @@ func (l *layer) effects(v value, words []string) (set tongs.EffectKinds) {
 
 func (l *layer) entry(v value) Entry {
 	return Entry{Layer: l.kind, Origin: l.origin(v.pos), Untrusted: l.narrow}
-}
-
-func (l *layer) readCustom(v value) {
-	if v.null() {
-		return
-	}
-	c := CustomTools{Entry: l.entry(v)}
-	l.object(v, l.withApproval("custom", map[string]func(value){
-		"module": func(v value) {
-			if text, ok := l.text(v); ok {
-				c.Module = l.path(text)
-			}
-		},
-		"tools": func(v value) { c.Tools = l.texts(v) },
-	}))
-	switch {
-	case c.Module == "" && len(c.Tools) > 0:
-		l.fail(v.pos, "%s lists tools but no module to load them from", v.name())
-	case c.Module != "":
-		l.toolsets.Custom = append(l.toolsets.Custom, c)
-	}
-}
-
-func (l *layer) readExternal(v value) {
-	if v.null() {
-		return
-	}
-	e := ExternalTools{Entry: l.entry(v)}
-	l.object(v, l.withApproval("external", map[string]func(value){
-		"package": func(v value) { e.Package, _ = l.text(v) },
-		"import":  func(v value) { e.Import, _ = l.text(v) },
-		"tools":   func(v value) { e.Tools = l.texts(v) },
-	}))
-	if e.Package == "" {
-		l.fail(v.pos, "%s needs a package", v.name())
-		return
-	}
-	l.toolsets.External = append(l.toolsets.External, e)
 }
 
 func (l *layer) readWorkers(v value) {
