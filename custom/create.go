@@ -154,7 +154,7 @@ func (t *runTool) Redirect(call *tongs.Call) (*tongs.Redirect, error) {
 	if err := t.set.changed(); err != nil {
 		return nil, err
 	}
-	if _, err := t.set.find(in.Tool); err != nil {
+	if _, err := t.set.known(in.Tool); err != nil {
 		return nil, err
 	}
 	return &tongs.Redirect{

@@ -201,6 +201,11 @@ func (s *Set) find(name string) (*entry, error) {
 	if _, err := s.Refresh(); err != nil {
 		return nil, err
 	}
+	return s.known(name)
+}
+
+// known returns the entry of a tool, as it was last looked at.
+func (s *Set) known(name string) (*entry, error) {
 	snap := s.current.Load()
 	if e := snap.find(name); e != nil {
 		return e, nil

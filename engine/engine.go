@@ -51,6 +51,9 @@ type Options struct {
 	Outcomes func(context.Context) bool
 	// Direct asks about programs that nobody spoke of before they run, also where they could run on a copy first.
 	Direct bool
+	// Refresh brings the registry up to date. It is called before each call is looked up and before tools are listed, by many
+	// at a time, and must be quick where nothing changed. Nil means that the registry is always up to date.
+	Refresh func()
 	// OnResult observes every result, before it is returned. It must not keep or change it.
 	OnResult func(*tongs.Call, *tongs.Result)
 	// Observe is told what happens to calls while they walk. It is called by whoever runs the call, several at a time, and
@@ -83,6 +86,9 @@ func New(opt Options) (*Engine, error) {
 	}
 	if opt.Rules == nil {
 		opt.Rules = func() []tongs.Rule { return nil }
+	}
+	if opt.Refresh == nil {
+		opt.Refresh = func() {}
 	}
 	if opt.Reviewed == nil {
 		opt.Reviewed = func(tongs.Source) bool { return false }
@@ -137,6 +143,7 @@ func (e *Engine) Within(scope tongs.Scope) tongs.Caller { return (&caller{engine
 // Validate checks arguments without planning or executing the call, and returns them repaired and completed.
 func (e *Engine) Validate(ctx context.Context, tool string, args json.RawMessage) (schema.Checked, error) {
 	w := e.walk(&caller{engine: e}, &tongs.Call{Tool: tool, Args: args})
+	e.opt.Refresh()
 	if err := w.lookup(ctx); err != nil {
 		return schema.Checked{}, err
 	}
@@ -147,6 +154,7 @@ func (e *Engine) Validate(ctx context.Context, tool string, args json.RawMessage
 // Tools returns the specs that a caller of this engine can call, in stable order. Lazy tools are made for it; those
 // that fail are returned as they stand, with the reason in the second value.
 func (e *Engine) Tools(ctx context.Context) (specs []*tongs.Spec, broken map[string]error) {
+	e.opt.Refresh()
 	for _, entry := range e.opt.Registry.Set().Entries() {
 		spec := entry.Tool.Spec()
 		tool, err := e.opt.Registry.Ready(ctx, entry, e.initContext(tongs.Path{Rel: "."}))
@@ -199,6 +207,7 @@ func (c *caller) Call(ctx context.Context, call *tongs.Call) *tongs.Result {
 
 func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanation, error) {
 	w := c.engine.walk(c, call)
+	c.engine.opt.Refresh()
 	if err := w.lookup(ctx); err != nil {
 		return nil, err
 	}

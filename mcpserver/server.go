@@ -51,6 +51,8 @@ type Options struct {
 	// Changed returns a channel that is closed when the tools change next, such as registry.Registry.Changed. Nil means
 	// that they never do.
 	Changed func() <-chan struct{}
+	// Refresh brings the tools of the engine up to date; it is called before they are listed. Nil means that they always are.
+	Refresh func()
 	// Describe may replace the text of a spec before it is offered. Nil leaves it.
 	Describe func([]*tongs.Spec) ([]*tongs.Spec, error)
 	// Files maps the roots that a client names to those of the engine. Nil ignores them.
@@ -122,6 +124,10 @@ type Server struct {
 	lot      *lot
 	carriers carriers
 
+	// offering is held while the tools are offered anew; changed is closed when they change next, nil where they never do.
+	offering sync.Mutex
+	changed  <-chan struct{}
+
 	mu sync.Mutex
 	// offered are the definitions by name, as JSON, to tell a change; names are the aliases by what they stand for.
 	offered map[string]string
@@ -148,16 +154,15 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	if opt.Extend != nil {
 		opt.Extend(s.mcp)
 	}
-	var changed <-chan struct{}
 	if opt.Changed != nil {
-		changed = opt.Changed()
+		s.changed = opt.Changed()
 	}
 	if err := s.offer(ctx); err != nil {
 		s.end()
 		return nil, err
 	}
-	if changed != nil {
-		s.running.Go(func() { s.follow(changed) })
+	if s.changed != nil {
+		s.running.Go(s.follow)
 	}
 	return s, nil
 }
@@ -181,18 +186,33 @@ func (s *Server) options() *mcp.ServerOptions {
 }
 
 // follow offers the tools anew whenever they change.
-func (s *Server) follow(changed <-chan struct{}) {
+func (s *Server) follow() {
 	for {
+		s.offering.Lock()
+		changed := s.changed
+		s.offering.Unlock()
 		select {
 		case <-s.life.Done():
 			return
 		case <-changed:
 		}
-		changed = s.opt.Changed()
-		if err := s.offer(s.life); err != nil && s.life.Err() == nil {
+		if err := s.update(s.life); err != nil && s.life.Err() == nil {
 			s.opt.Logger.Error("the tools changed and cannot be offered", "error", err)
 		}
 	}
+}
+
+// update offers the tools anew if they changed since they were last offered.
+func (s *Server) update(ctx context.Context) error {
+	s.offering.Lock()
+	defer s.offering.Unlock()
+	select {
+	case <-s.changed:
+	default:
+		return nil
+	}
+	s.changed = s.opt.Changed()
+	return s.offer(ctx)
 }
 
 // Close cancels the calls that run, ends every session, and returns when both are over.

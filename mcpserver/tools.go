@@ -166,6 +166,13 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			if !s.known(r) {
 				return s.callUnknown(ctx, r)
 			}
+		case *mcp.ListToolsRequest:
+			if s.opt.Refresh != nil {
+				s.opt.Refresh()
+			}
+			if err := s.update(ctx); err != nil {
+				return nil, err
+			}
 		case *mcp.ListResourcesRequest:
 			return s.listResources(ctx, method, r, next)
 		}

@@ -95,7 +95,8 @@ func (s *system) addForge(a *app, w wiring, opt *engine.Options) error {
 		return err
 	}
 	s.swapForge()
-	opt.OnResult = func(*tongs.Call, *tongs.Result) { s.refreshForge() }
+	opt.Refresh = s.refreshForge
+	opt.OnResult = func(*tongs.Call, *tongs.Result) { s.refreshForge() } // so that clients are told before their next call
 	if w.lives {
 		f.stop = make(chan struct{})
 		go s.watchForge(f.stop)

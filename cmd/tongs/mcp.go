@@ -71,7 +71,7 @@ func (a *app) openServer(
 		zones = append(zones, tongs.Zone{Path: tongs.Path{Root: z.Name, Rel: "."}, Writable: z.Writable})
 	}
 	server, err := mcpserver.New(ctx, mcpserver.Options{
-		Engine: sys.engine, Changed: sys.registry.Changed, Describe: sys.described, Files: sys.workspace, Zones: zones,
+		Engine: sys.engine, Changed: sys.registry.Changed, Refresh: sys.refreshForge, Describe: sys.described, Files: sys.workspace, Zones: zones,
 		Ended: sys.shell.Close, Version: version,
 	})
 	if err != nil {
