@@ -106,7 +106,7 @@ func (s *system) addForge(a *app, w wiring, opt *engine.Options) error {
 
 // reviewed reports whether a person approved a tool of this source.
 func (s *system) reviewed(src tongs.Source) bool {
-	return s.mcp.Reviewed(src) || s.forge.Reviewed(src) || s.workers.trusts(src)
+	return s.mcp.Reviewed(src) || s.forge.Reviewed(src) || s.workers.trusts(src) || s.modules.reviewed(src)
 }
 
 func (s *system) refreshForge() {

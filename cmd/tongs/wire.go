@@ -138,6 +138,7 @@ type system struct {
 	confined  *confine.Confiner
 	mcp       *mcpclient.Set
 	forge     *forge
+	modules   *modules
 	// live knows the files of the workspace, in a process that lives on; nil elsewhere.
 	live *live.Service
 }
@@ -219,6 +220,9 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 		return nil, err
 	}
 	if err = sys.addForge(a, w, &opt); err != nil {
+		return nil, err
+	}
+	if err = sys.addModules(a, w); err != nil {
 		return nil, err
 	}
 	opt.Registry, opt.Reviewed = sys.registry, sys.reviewed
@@ -357,6 +361,7 @@ func (s *system) close() {
 		_ = s.live.Close()
 	}
 	s.forge.close()
+	s.modules.close()
 	if s.mcp != nil {
 		s.mcp.Close()
 	}
@@ -434,5 +439,5 @@ func (s *system) describe(texts registry.Texts, spec *tongs.Spec) (string, error
 }
 
 func (s *system) warnings() []string {
-	return append(s.registry.Set().Warnings(), s.forge.warnings()...)
+	return slices.Concat(s.registry.Set().Warnings(), s.forge.warnings(), s.modules.warnings())
 }

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/module"
+)
+
+func (a *app) moduleCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "module", Short: "Look at module tools, and approve them",
+		Long: "Modules are files of functions in TypeScript, JavaScript, Python or Go, and packages of npm, which your configuration or a\n" +
+			"worker file names under toolsets.custom and toolsets.external. A module runs only as you approved it, with all that it\n" +
+			"imports: a change of one byte has it asked about again.",
+		Example: "  tongs module list\n  tongs module review tools.ts",
+	}
+	cmd.AddCommand(a.moduleListCommand(), a.moduleShowCommand(), a.moduleReviewCommand(), a.moduleForgetCommand())
+	return cmd
+}
+
+func (a *app) moduleListCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the modules and what is known of them", Example: "  tongs module list\n  tongs module list --format json", Args: cobra.NoArgs,
+		Long: "List the modules that are configured, and what is known of them and their tools. Nothing of them is run.",
+	}
+	formatFlag(cmd, &format, "table", "table", "json")
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		sys, err := a.open(cmd.Context(), wiring{memory: true})
+		if err != nil {
+			return err
+		}
+		defer sys.close()
+		states := sys.modules.States()
+		if format == "json" {
+			return a.json(states)
+		}
+		if len(states) == 0 {
+			fmt.Fprintln(a.err, "No modules are configured. Name one in your configuration: toolsets: {custom: {module: ./tools.ts, tools: [name]}}")
+			return nil
+		}
+		rows := make([][]string, 0, len(states))
+		for _, s := range states {
+			names := make([]string, len(s.Tools))
+			for i, t := range s.Tools {
+				names[i] = t.Name
+			}
+			rows = append(rows, []string{s.Name, string(s.Status), s.Language, strings.Join(names, ", "), s.Origin})
+		}
+		if err := a.table([]string{"MODULE", "STATE", "LANGUAGE", "TOOLS", "FROM"}, rows); err != nil {
+			return err
+		}
+		for _, s := range states {
+			if s.Detail != "" {
+				fmt.Fprintf(a.err, "%s is %s: %s\n", clean(s.Name), s.Status, cleanLines(s.Detail))
+			}
+			for _, t := range s.Tools {
+				if t.Detail != "" {
+					fmt.Fprintf(a.err, "%s is %s: %s\n", clean(t.Name), t.Status, cleanLines(t.Detail))
+				}
+			}
+		}
+		return nil
+	})
+	return cmd
+}
+
+func (a *app) moduleShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show MODULE", Short: "Show a module: all of it, or how it differs from what you approved", Example: "  tongs module show tools.ts",
+		Long: "Show the sources of a module, or how they differ from what you approved, and the packages that it imports. Nothing is run.",
+		Args: cobra.ExactArgs(1),
+		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+			sys, err := a.open(cmd.Context(), wiring{memory: true})
+			if err != nil {
+				return err
+			}
+			defer sys.close()
+			v, err := sys.modules.Look(args[0])
+			if err != nil {
+				return err
+			}
+			s := v.State
+			fmt.Fprintf(a.err, "%s is %s. %s\n", clean(s.Name), s.Status, clean(s.Detail))
+			if s.ApprovedBy != "" {
+				fmt.Fprintf(a.err, "Approved by %s on %s.\n", clean(s.ApprovedBy), s.ApprovedAt.Format("2006-01-02 15:04"))
+			}
+			_, err = fmt.Fprintln(a.out, cleanLines(strings.TrimRight(v.Text, "\n")))
+			return err
+		}),
+	}
+}
+
+func (a *app) moduleReviewCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "review MODULE", Short: "Look at a module, and approve it as it is", Aliases: []string{"approve"},
+		Long: "Show a module, all of it the first time and what changed since you last approved it after that, and approve exactly that,\n" +
+			"with the packages that it imports. It must be confirmed by typing at a real terminal. Then the module is loaded, in the\n" +
+			"sandbox, without a network and unable to write, and what it says of its tools is shown and kept.",
+		Example: "  tongs module review tools.ts", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+			sys, err := a.open(cmd.Context(), wiring{})
+			if err != nil {
+				return err
+			}
+			defer sys.close()
+			v, err := sys.modules.Look(args[0])
+			if err != nil {
+				return err
+			}
+			if v.Changed {
+				if err := a.approveModule(cmd.Context(), sys, v); err != nil {
+					return err
+				}
+			} else {
+				fmt.Fprintf(a.err, "%s is what you approved.\n", clean(v.State.Name))
+			}
+			text, err := sys.modules.Learn(cmd.Context(), v.State.Name)
+			if text != "" {
+				fmt.Fprintln(a.out, cleanLines(strings.TrimRight(text, "\n")))
+			}
+			return err
+		}),
+	}
+}
+
+func (a *app) approveModule(ctx context.Context, sys *system, v *module.Review) error {
+	t, err := openTerminal()
+	if err != nil {
+		fmt.Fprintln(a.out, cleanLines(v.Text))
+		return tongs.Errorf(tongs.CodeApprovalRequired, "approving a module needs a person at a real terminal, and this process has none; "+
+			"run 'tongs module review %s' in one", v.State.Name)
+	}
+	defer t.close()
+	what, style := "is", func(string) lipgloss.Style { return lipgloss.NewStyle() }
+	if v.Before {
+		what, style = "changed in", diffStyle(newPalette())
+	}
+	fmt.Fprintf(t.w, "This %s the module %s:\n", what, clean(v.State.Name))
+	quoted(t.w, v.Text, t.width(), 0, style)
+	if err := t.confirm(ctx, "approve this"); err != nil {
+		return err
+	}
+	if err := sys.modules.Approve(v, whoami()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "%s is approved as it is now.\n", clean(v.State.Name))
+	return nil
+}
+
+func (a *app) moduleForgetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "forget MODULE", Short: "Take the approval of a module back", Example: "  tongs module forget tools.ts", Args: cobra.ExactArgs(1),
+		Long: "Take the approval of a module back: each call of its tools is asked about until it is reviewed again.",
+		RunE: a.run(func(cmd *cobra.Command, args []string) error {
+			sys, err := a.open(cmd.Context(), wiring{memory: true})
+			if err != nil {
+				return err
+			}
+			defer sys.close()
+			if err := sys.modules.Forget(args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.err, "The approval of %s is taken back.\n", clean(args[0]))
+			return nil
+		}),
+	}
+}
