@@ -413,3 +413,15 @@ func FindWorkers(workspace, configDir string) ([]FoundWorker, error) {
 	}
 	return list, nil
 }
+
+// OwnConfigDir returns where the configuration of the user with that home directory usually is, whatever the environment
+// says. Empty looks the home up in the user database.
+func OwnConfigDir(home string) (string, error) {
+	if home == "" {
+		var err error
+		if home, err = passwdHome(); err != nil {
+			return "", err
+		}
+	}
+	return configDirOf(home), nil
+}

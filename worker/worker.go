@@ -121,32 +121,31 @@ type Price struct {
 	CacheWrite float64 `json:"cacheWrite,omitempty"`
 }
 
-// Fits reports whether the worker works with a model of that name.
+// Fits reports whether the worker works with a model of that name: as a whole, or without its provider.
 func (f *File) Fits(name string) bool {
 	if len(f.Compatible) == 0 {
 		return true
 	}
-	bare := name[strings.LastIndexByte(name, ':')+1:]
-	return slices.ContainsFunc(f.Compatible, func(pattern string) bool {
-		return wild(pattern, name) || wild(pattern, bare)
-	})
+	name = strings.TrimPrefix(name, "xml+")
+	_, bare, _ := strings.Cut(name, ":")
+	return slices.ContainsFunc(f.Compatible, func(pattern string) bool { return wild(pattern, name) || wild(pattern, bare) })
 }
 
 // wild matches a pattern with * for any text.
 func wild(pattern, s string) bool {
-	head, tail, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == s
+	parts := strings.Split(pattern, "*")
+	rest, ok := strings.CutPrefix(s, parts[0])
+	if len(parts) == 1 {
+		return ok && rest == ""
 	}
-	if !strings.HasPrefix(s, head) {
-		return false
-	}
-	for i := len(head); i <= len(s); i++ {
-		if wild(tail, s[i:]) {
-			return true
+	for _, part := range parts[1 : len(parts)-1] {
+		at := strings.Index(rest, part)
+		if at < 0 {
+			return false
 		}
+		rest = rest[at+len(part):]
 	}
-	return false
+	return ok && strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
 // Offers reports whether a tool is one that the worker's model is offered. The tools of delegation are chosen by name.
@@ -166,7 +165,7 @@ func (f *File) Offers(spec *tongs.Spec) bool {
 	return slices.Contains(f.Toolsets, spec.Toolset)
 }
 
-// Zones resolves the zones of a file and returns them with the rules that they make. resolve turns a spelling into a
+// resolveZones resolves the zones of a file and returns them with the rules that they make. resolve turns a spelling into a
 // path; one that leads outside every root is an error.
 func (f *File) resolveZones(resolve func(string) (tongs.Path, error)) (zones []tongs.Zone, rules []tongs.Rule, err error) {
 	zones = []tongs.Zone{}
