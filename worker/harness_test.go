@@ -322,3 +322,18 @@ func args(list ...any) string {
 	}
 	return string(data)
 }
+
+// recording shows each request to look before the model gets it.
+type recording struct {
+	model.Model
+	look func(*model.Request)
+}
+
+func (r recording) Turn(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
+	r.look(req)
+	return r.Model.Turn(ctx, req, stream)
+}
+
+func openPlayed(m model.Model) func(context.Context, string) (model.Model, error) {
+	return func(context.Context, string) (model.Model, error) { return m, nil }
+}

@@ -100,7 +100,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.flags.workspace, "workspace", "", "the directory that tools work in (default: the current one)")
 	root.AddCommand(
 		a.callCommand(), a.toolsCommand(), a.describeCommand(), a.validateCommand(), a.explainCommand(),
-		a.mcpCommand(), a.serveCommand(), a.forgeCommand(), a.moduleCommand(),
+		a.runCommand(), a.workerCommand(), a.sessionsCommand(), a.mcpCommand(), a.serveCommand(), a.forgeCommand(), a.moduleCommand(),
 		a.approvalsCommand(), a.grantsCommand(), a.logCommand(), a.changesCommand(), a.undoCommand(), a.redoCommand(), a.trustCommand(), a.configCommand(),
 		a.doctorCommand(), a.sandboxCommand(), a.setupCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(), a.manCommand(),
 	)

@@ -31,6 +31,7 @@ import (
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/search/live"
+	"github.com/tongs-ai/tongs/worker"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -105,6 +106,11 @@ type wiring struct {
 	// observe is told what happens to calls, and shown are further channels that show questions: those of the console.
 	observe func(engine.Event)
 	shown   []approval.Channel
+	// worker is the one that a person starts; events is told what happens in runs, and asking goes around what asks at the
+	// terminal.
+	worker *config.Worker
+	events func(worker.Event)
+	asking func(approval.Channel) approval.Channel
 }
 
 // ownState reports whether a state directory is that of the user, rather than one that the environment names.
@@ -138,6 +144,7 @@ type system struct {
 	confined  *confine.Confiner
 	mcp       *mcpclient.Set
 	forge     *forge
+	workers   *workers
 	modules   *modules
 	// live knows the files of the workspace, in a process that lives on; nil elsewhere.
 	live *live.Service
@@ -192,7 +199,10 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 		return nil, err
 	}
 	rules := append(append(shell.Rules(), custom.Rules()...), sys.cfg.Rules...)
-	sys.rules = func() []tongs.Rule { return rules }
+	if err = sys.prepareWorkers(a, w); err != nil {
+		return nil, err
+	}
+	sys.rules = sys.workers.among(func() []tongs.Rule { return rules })
 	opt := engine.Options{Rules: sys.rules, Mode: sys.cfg.Mode, Granted: sys.cfg.Granted}
 	var confined *confine.Confiner
 	if !w.memory {
@@ -227,6 +237,9 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 	}
 	opt.Registry, opt.Reviewed = sys.registry, sys.reviewed
 	if sys.engine, err = engine.New(opt); err != nil {
+		return nil, err
+	}
+	if err = sys.addWorkers(w); err != nil {
 		return nil, err
 	}
 	return sys, nil
@@ -269,7 +282,7 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 			_, err := s.engine.Validate(ctx, tool, args)
 			return err
 		}
-		opt.Approval.Channels = []approval.Channel{ask}
+		opt.Approval.Channels = []approval.Channel{w.around(ask)}
 	}
 	if w.channel != nil {
 		opt.Approval.Channels = append(opt.Approval.Channels, w.channel)
@@ -361,6 +374,7 @@ func (s *system) close() {
 		_ = s.live.Close()
 	}
 	s.forge.close()
+	s.workers.close()
 	s.modules.close()
 	if s.mcp != nil {
 		s.mcp.Close()

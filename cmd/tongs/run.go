@@ -1,0 +1,362 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/worker"
+)
+
+// exitLimit is that of a run which met a limit.
+const exitLimit = 2
+
+// runFlags are those of 'tongs run'.
+type runFlags struct {
+	mode            *tongs.Mode
+	model, format   string
+	proceed         string // the session to continue, "last" for the newest
+	attach          []string
+	worker, session string
+	prompt          string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run WORKER [PROMPT ...]",
+		Short: "Run a worker: an agent that is a file",
+		Long: "Run a worker, named by its file or by its name in workers/ of the workspace or of your configuration directory. The\n" +
+			"prompt is the rest of the words or, without any, standard input.\n\n" +
+			"Calls that must be approved ask at the terminal. Ctrl-C once stops the turn, and you can say what to do instead; twice\n" +
+			"it quits. Every turn is kept: --continue goes on with the newest session here, --continue=ID with another one.\n\n" +
+			"A worker file that nobody vouched for is shown first: 'tongs worker trust' vouches for it as it is.\n\n" +
+			"The exit code is 0 where the worker finished, 2 where it met one of its limits, 3 where it may not be started, and 1\n" +
+			"where it failed or was stopped. With --format json every event is one line.",
+		Example: "  tongs run reviewer.worker \"review the last commit\"\n  tongs run researcher --model anthropic:claude-sonnet-4-5 < question.txt\n" +
+			"  tongs run --continue \"and now the tests\"\n  tongs run organiser.worker --attach plan.png \"sort it like this\"",
+	}
+	mode := modeFlag(cmd)
+	formatFlag(cmd, &f.format, "text", "text", "json")
+	cmd.Flags().StringVar(&f.model, "model", "", "the model to use instead of the worker's: provider:model, or script:FILE")
+	cmd.Flags().StringVar(&f.proceed, "continue", "", "go on with a session: the newest one here, or the one of this ID")
+	cmd.Flags().Lookup("continue").NoOptDefVal = "last"
+	cmd.Flags().StringArrayVar(&f.attach, "attach", nil, "hand this file to the worker")
+	cmd.Flags().StringVar(&f.session, "session", "", "the ID of the new session")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		f.mode = mode()
+		if err := a.runArgs(&f, args); err != nil {
+			return err
+		}
+		return a.runWorker(cmd.Context(), f)
+	})
+	return cmd
+}
+
+// runArgs divides the words of the command line into the worker and the prompt.
+func (a *app) runArgs(f *runFlags, args []string) error {
+	if len(args) > 0 && (f.proceed == "" || isWorkerFile(args[0])) {
+		f.worker, args = args[0], args[1:]
+	}
+	if f.worker == "" && f.proceed == "" {
+		return usagef("which worker? Name its file, or one that 'tongs worker list' shows")
+	}
+	f.prompt = strings.Join(args, " ")
+	if f.prompt == "" || f.prompt == "-" {
+		if isTerminalReader(a.in) {
+			return usagef("what should the worker do? Say it after its name, or on standard input")
+		}
+		data, err := io.ReadAll(io.LimitReader(a.in, 4<<20))
+		if err != nil {
+			return err
+		}
+		f.prompt = string(data)
+	}
+	if strings.TrimSpace(f.prompt) == "" {
+		return usagef("the prompt is empty")
+	}
+	return nil
+}
+
+func isTerminalReader(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && isTerminal(f)
+}
+
+func isWorkerFile(name string) bool {
+	ext := filepath.Ext(name)
+	return ext == ".worker" || ext == ".yaml"
+}
+
+// runWorker finds the worker, has it admitted, and runs it.
+func (a *app) runWorker(ctx context.Context, f runFlags) error {
+	old, err := a.sessionToContinue(ctx, &f)
+	if err != nil {
+		return err
+	}
+	file, err := a.findWorker(f.worker)
+	if err != nil {
+		return err
+	}
+	if err := a.admit(ctx, file); err != nil {
+		return err
+	}
+	job := worker.Job{File: &file.File, Prompt: f.prompt, Model: f.model, Session: f.session, Ruled: true}
+	if old != nil {
+		job.Continue = old.ID
+		if job.Model == "" && file.Model == "" {
+			job.Model = old.Model
+		}
+	}
+	for _, path := range f.attach {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("attachment: %w", err)
+		}
+		job.Attachments = append(job.Attachments, worker.Attachment{Name: filepath.Base(path), Data: data})
+	}
+	return a.runJob(ctx, f, file, job)
+}
+
+// sessionToContinue returns the session to go on with, nil for none, and fills in its worker.
+func (a *app) sessionToContinue(ctx context.Context, f *runFlags) (*worker.Session, error) {
+	if f.proceed == "" {
+		return nil, nil
+	}
+	p, err := a.locate()
+	if err != nil {
+		return nil, err
+	}
+	store := &lazySessions{dir: p.stateDir}
+	defer store.close()
+	var s *worker.Session
+	if f.proceed == "last" {
+		list, err := store.List(ctx, worker.Filter{Outermost: true, Workspace: p.workspace, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return nil, tongs.Errorf(tongs.CodeInvalidArgs, "there is no session to continue in %s; 'tongs sessions' lists them", p.workspace)
+		}
+		s = &list[0]
+	} else if s, _, err = store.Load(ctx, f.proceed, 0); err != nil {
+		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%w; 'tongs sessions' lists them", err)
+	}
+	if s.State == worker.Running && alive(s.PID) {
+		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "session %s is still running (process %d)", s.ID, s.PID)
+	}
+	if f.worker == "" {
+		f.worker = s.File
+	}
+	return s, nil
+}
+
+// findWorker reads the worker that a word of the command line means: a file, or a name.
+func (a *app) findWorker(word string) (*config.Worker, error) {
+	p, err := a.locate()
+	if err != nil {
+		return nil, err
+	}
+	files := a.workerFiles(&system{place: p}, wiring{})
+	if isWorkerFile(word) || strings.ContainsRune(word, filepath.Separator) {
+		return files.load(word)
+	}
+	return files.find(nil, word)
+}
+
+// admit has a person look at a worker that nobody vouched for.
+func (a *app) admit(ctx context.Context, f *config.Worker) error {
+	if f.Trusted {
+		return nil
+	}
+	t, err := openTerminal()
+	if err != nil {
+		return tongs.Errorf(tongs.CodeApprovalRequired, "nobody vouched for %s as it is now (%.19s); read it, and run 'tongs worker trust %s' at a terminal", f.Path, f.Hash, f.Path)
+	}
+	defer t.close()
+	if err := showWorker(t, f); err != nil {
+		return err
+	}
+	fmt.Fprintln(t.w, "Nobody vouched for this worker as it is now.")
+	p := newPalette()
+	fmt.Fprintf(t.w, "  %s  vouch for it, and run it\n  %s  run it this once; what it pre-approves does not count\n  %s  do not run it\n",
+		p.hotkey.Render("t"), p.hotkey.Render("y"), p.hotkey.Render("n"))
+	key, err := t.key(ctx, "Your choice: ", "tyn")
+	if err != nil {
+		return tongs.Errorf(tongs.CodeDenied, "the worker was not started")
+	}
+	fmt.Fprintf(t.w, "%c\r\n", key)
+	switch key {
+	case 'n':
+		return tongs.Errorf(tongs.CodeDenied, "the worker was not started")
+	case 't':
+		if err := t.confirm(ctx, "trust this worker"); err != nil {
+			return tongs.Errorf(tongs.CodeDenied, "the worker was not started: %w", err)
+		}
+		if err := a.vouch(ctx, f); err != nil {
+			return err
+		}
+		return a.reread(f)
+	}
+	return nil
+}
+
+// reread takes up that a file is trusted now. It must still be the one that was shown.
+func (a *app) reread(f *config.Worker) error {
+	again, err := a.findWorker(f.Path)
+	if err != nil {
+		return err
+	}
+	if again.Hash != f.Hash {
+		return tongs.Errorf(tongs.CodeStaleFile, "%s changed while it was shown; run it again", f.Path)
+	}
+	*f = *again
+	return nil
+}
+
+// showWorker prints a worker file, as it was read.
+func showWorker(t *terminal, f *config.Worker) error {
+	data, err := os.ReadFile(f.Path)
+	if err != nil {
+		return err
+	}
+	if config.Hash(data) != f.Hash {
+		return tongs.Errorf(tongs.CodeStaleFile, "%s changed while it was read; run it again", f.Path)
+	}
+	fmt.Fprintf(t.w, "%s:\n", clean(f.Path))
+	quoted(t.w, string(data), t.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
+	return nil
+}
+
+// runJob wires a system around the worker and runs it.
+func (a *app) runJob(ctx context.Context, f runFlags, file *config.Worker, job worker.Job) error {
+	ctx, quit := context.WithCancel(context.WithoutCancel(ctx))
+	defer quit()
+	show := a.newScreen(f.format)
+	defer show.close()
+	stop := newInterrupts(quit, show)
+	defer stop.end()
+	sys, err := a.open(ctx, wiring{
+		mode: f.mode, cancel: stop.press, worker: file, lives: true,
+		events: show.event, asking: func(c approval.Channel) approval.Channel { return pausing{c, show} },
+	})
+	if err != nil {
+		return err
+	}
+	closed := sync.OnceFunc(sys.close)
+	defer closed()
+	for _, w := range file.Warnings {
+		show.note(w)
+	}
+	job.Stop, job.Further = stop.turn, stop.further
+	s, err := sys.workers.Run(ctx, job)
+	if err != nil {
+		return err
+	}
+	closed() // whatever the worker left running ends before the last word
+	show.end(s)
+	switch s.State {
+	case worker.Done:
+		return nil
+	case worker.Limited:
+		a.exit = exitLimit
+	default:
+		a.exit = exitFailed
+	}
+	return nil
+}
+
+// pausing keeps the screen still while a question is on it.
+type pausing struct {
+	approval.Channel
+	show screen
+}
+
+// Ask implements approval.Channel.
+func (p pausing) Ask(ctx context.Context, q approval.Question) (*approval.Answer, error) {
+	defer p.show.pause()()
+	return p.Channel.Ask(ctx, q)
+}
+
+// interrupts are the Ctrl-C of a run: the first stops the turn, the second quits.
+type interrupts struct {
+	quit    context.CancelFunc
+	show    screen
+	turn    chan struct{}
+	signals chan os.Signal
+	done    chan struct{}
+	mu      sync.Mutex
+	pressed bool
+}
+
+func newInterrupts(quit context.CancelFunc, show screen) *interrupts {
+	i := &interrupts{quit: quit, show: show, turn: make(chan struct{}, 1), signals: make(chan os.Signal, 4), done: make(chan struct{})}
+	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for {
+			select {
+			case sig := <-i.signals:
+				if sig == syscall.SIGTERM {
+					quit()
+					continue
+				}
+				i.press()
+			case <-i.done:
+				return
+			}
+		}
+	}()
+	return i
+}
+
+// press is a Ctrl-C, wherever it was read.
+func (i *interrupts) press() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.pressed {
+		i.quit()
+		return
+	}
+	i.pressed = true
+	i.show.note("Stopping this turn. Ctrl-C again quits.")
+	select {
+	case i.turn <- struct{}{}:
+	default:
+	}
+}
+
+func (i *interrupts) end() {
+	signal.Stop(i.signals)
+	close(i.done)
+}
+
+// further asks what to do instead of the turn that was stopped.
+func (i *interrupts) further(ctx context.Context) (string, error) {
+	defer i.show.pause()()
+	t, err := openTerminal()
+	if err != nil {
+		return "", nil
+	}
+	defer t.close()
+	text, err := t.line(ctx, "Stopped. What should it do instead? (Enter quits) ", "")
+	if errors.Is(err, errBack) || errors.Is(err, errCancelled) {
+		return "", nil
+	}
+	i.mu.Lock()
+	i.pressed = false
+	i.mu.Unlock()
+	return text, err
+}

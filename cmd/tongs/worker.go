@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/config"
+)
+
+func (a *app) workerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "worker", Short: "Look after workers: agents that are files",
+		Long: "Look after workers: files that say which model, tools, rules and limits an agent has, and what it is to do.\n" +
+			"'tongs run' runs one.",
+	}
+	cmd.AddCommand(a.workerListCommand(), a.workerCheckCommand(), a.workerSchemaCommand(), a.workerTrustCommand())
+	return cmd
+}
+
+// workerRow is one line of 'tongs worker list'.
+type workerRow struct {
+	Name        string   `json:"name"`
+	Path        string   `json:"path"`
+	Description string   `json:"description,omitempty"`
+	Model       string   `json:"model,omitempty"`
+	Toolsets    []string `json:"toolsets,omitempty"`
+	Trusted     bool     `json:"trusted"`
+	Problem     string   `json:"problem,omitempty"`
+	// Hidden says that another one of the same name is meant.
+	Hidden bool `json:"hidden,omitempty"`
+}
+
+func (a *app) workerListCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the workers of this workspace and of your own", Args: cobra.NoArgs,
+		Example: "  tongs worker list\n  tongs worker list --format json",
+	}
+	formatFlag(cmd, &format, "table", "table", "json")
+	cmd.RunE = a.run(func(*cobra.Command, []string) error {
+		list, err := a.listWorkers()
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			return a.json(list)
+		}
+		if len(list) == 0 {
+			fmt.Fprintln(a.err, "There are no workers. They are .worker files in workers/ of the workspace, or of your configuration directory.")
+			return nil
+		}
+		var rows [][]string
+		for _, w := range list {
+			state := "trusted"
+			switch {
+			case w.Problem != "":
+				state = "broken: " + oneLine(w.Problem, 100)
+			case w.Hidden:
+				state = "hidden by another of this name"
+			case !w.Trusted:
+				state = "not trusted"
+			}
+			rows = append(rows, []string{w.Name, state, w.Description, w.Path})
+		}
+		return a.table([]string{"NAME", "STATE", "DESCRIPTION", "FILE"}, rows)
+	})
+	return cmd
+}
+
+func (a *app) listWorkers() ([]workerRow, error) {
+	p, err := a.locate()
+	if err != nil {
+		return nil, err
+	}
+	files := a.workerFiles(&system{place: p}, wiring{})
+	found, err := config.FindWorkers(p.workspace, p.configDir)
+	if err != nil {
+		return nil, err
+	}
+	list := []workerRow{}
+	seen := map[string]bool{}
+	for _, at := range found {
+		f, err := files.load(at.Path)
+		if err != nil {
+			name := strings.TrimSuffix(filepath.Base(at.Path), filepath.Ext(at.Path))
+			list = append(list, workerRow{Name: name, Path: at.Path, Problem: err.Error()})
+			continue
+		}
+		list = append(list, workerRow{
+			Name: f.Name, Path: f.Path, Description: f.Description, Model: f.Model, Toolsets: f.File.Toolsets,
+			Trusted: f.Trusted, Hidden: seen[f.Name],
+		})
+		seen[f.Name] = true
+	}
+	return list, nil
+}
+
+func (a *app) workerCheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "check FILE ...", Short: "Check worker files, and the workers that they list", Args: cobra.MinimumNArgs(1),
+		Long: "Check worker files: every key must be known, every toolset must exist, zones must lead into the workspace or a\n" +
+			"configured zone, and the workers that they list must be there and sound.",
+		Example: "  tongs worker check reviewer.worker",
+	}
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		for _, path := range args {
+			if err := a.checkWorker(cmd.Context(), path); err != nil {
+				a.fail(err)
+				a.exit = exitUsage
+			}
+		}
+		return nil
+	})
+	return cmd
+}
+
+// checkWorker opens a system as a run would, without running anything.
+func (a *app) checkWorker(ctx context.Context, path string) error {
+	f, err := a.findWorker(path)
+	if err != nil {
+		return err
+	}
+	sys, err := a.open(ctx, wiring{worker: f})
+	if err != nil {
+		return err
+	}
+	defer sys.close()
+	for _, w := range f.Warnings {
+		fmt.Fprintf(a.err, "warning: %s: %s\n", clean(f.Path), clean(w))
+	}
+	trust := "trusted"
+	if !f.Trusted {
+		trust = "not trusted: what it pre-approves does not count, and starting it must be approved"
+	}
+	var names []string
+	specs, _ := sys.engine.Tools(ctx)
+	for _, spec := range specs {
+		if f.Offers(spec) {
+			names = append(names, spec.Name)
+		}
+	}
+	_, err = fmt.Fprintf(a.out, "%s: ok (%s)\n  tools: %s\n", clean(f.Name), trust, clean(strings.Join(names, ", ")))
+	return err
+}
+
+func (a *app) workerSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of worker files, for editors", Args: cobra.NoArgs,
+		Example: "  tongs worker schema > worker.schema.json",
+		RunE: a.run(func(*cobra.Command, []string) error {
+			_, err := a.out.Write(config.WorkerSchema())
+			return err
+		}),
+	}
+}
+
+func (a *app) workerTrustCommand() *cobra.Command {
+	var revoke bool
+	cmd := &cobra.Command{
+		Use: "trust FILE", Short: "Vouch for a worker file as it is now", Args: cobra.ExactArgs(1),
+		Long: "Vouch for a worker file, so that it can be started without a question and what it pre-approves counts. Trust is bound\n" +
+			"to the content: any change needs it anew. The file is shown, and must be confirmed by typing at a real terminal.",
+		Example: "  tongs worker trust workers/reviewer.worker\n  tongs worker trust --revoke workers/reviewer.worker",
+	}
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "stop trusting the file")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		if revoke {
+			return a.distrust(cmd.Context(), args[0])
+		}
+		f, err := a.findWorker(args[0])
+		if err != nil {
+			return err
+		}
+		if f.Trusted {
+			fmt.Fprintf(a.err, "%s is trusted already.\n", clean(f.Path))
+			return nil
+		}
+		t, err := openTerminal()
+		if err != nil {
+			return errors.New("trusting a worker needs a person at a real terminal, and this process has none; run 'tongs worker trust' in one")
+		}
+		defer t.close()
+		if err := showWorker(t, f); err != nil {
+			return err
+		}
+		if err := t.confirm(cmd.Context(), "trust this worker"); err != nil {
+			return err
+		}
+		return a.vouch(cmd.Context(), f)
+	})
+	return cmd
+}
+
+// vouch keeps that a person trusts the file as it was read.
+func (a *app) vouch(ctx context.Context, f *config.Worker) error {
+	st, err := a.openState()
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	if err := st.db.Trust().Set(ctx, f.Path, f.Hash, whoami()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "%s is trusted as it is now (%.19s).\n", clean(f.Path), f.Hash)
+	return nil
+}
+
+func (a *app) distrust(ctx context.Context, name string) error {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	st, err := a.openState()
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	known, err := st.db.Trust().Remove(ctx, path)
+	if err != nil {
+		return err
+	}
+	if !known {
+		if _, err := os.Stat(path); err != nil {
+			return tongs.Errorf(tongs.CodeFileNotFound, "there is no %s", path)
+		}
+	}
+	fmt.Fprintf(a.err, "%s is no longer trusted.\n", clean(path))
+	return nil
+}

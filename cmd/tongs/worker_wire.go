@@ -1,0 +1,414 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/builtin/todo"
+	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/nearest"
+	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/open"
+	"github.com/tongs-ai/tongs/worker"
+	"github.com/tongs-ai/tongs/worker/sessions"
+)
+
+// envModel names the model of workers that name none.
+const envModel = "TONGS_MODEL"
+
+// workers are the workers of a system.
+type workers struct {
+	*worker.Runner
+	sys *system
+	// files finds them; rules are those of the one that a person started, among the rules of the system.
+	files *workerFiles
+	rules []tongs.Rule
+	store *lazySessions
+	// events is told what happens in runs, begun is when this process started.
+	events func(worker.Event)
+	begun  time.Time
+}
+
+// prepareWorkers finds where workers are, and takes up what the one that was started says of toolsets.
+func (s *system) prepareWorkers(a *app, w wiring) error {
+	s.workers = &workers{sys: s, files: a.workerFiles(s, w), store: &lazySessions{dir: s.stateDir}, events: w.events, begun: time.Now()}
+	if w.worker == nil {
+		return nil
+	}
+	all, err := s.workers.files.tree(w.worker)
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		if err := takeToolsets(&s.cfg.Toolsets, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeToolsets adds what a worker file wants loaded. A server that is defined already stays as it is.
+func takeToolsets(to *config.Toolsets, f *config.Worker) error {
+	for _, m := range f.Toolsets.MCP {
+		at := slices.IndexFunc(to.MCP, func(k config.MCPServer) bool { return k.Name == m.Name })
+		switch {
+		case at < 0:
+			to.MCP = append(to.MCP, m)
+		case to.MCP[at].Command != m.Command || to.MCP[at].URL != m.URL || !slices.Equal(to.MCP[at].Args, m.Args):
+			return tongs.Errorf(tongs.CodeConfigError, "%s defines the MCP server %s, and %s does so otherwise; give one of them another name",
+				m.Origin, m.Name, to.MCP[at].Origin)
+		}
+	}
+	to.Custom = append(to.Custom, f.Toolsets.Custom...)
+	to.External = append(to.External, f.Toolsets.External...)
+	return nil
+}
+
+// addWorkers registers the tools of workers and todos.
+func (s *system) addWorkers(w wiring) error {
+	wk := s.workers
+	opt := worker.Options{
+		Caller: s.engine, Tools: s.engine.Tools, Open: openModel, Default: os.Getenv(envModel), Find: wk.find, Store: wk.store,
+		Events: wk.events, Workspace: s.place.workspace,
+	}
+	if s.workspace != nil {
+		opt.Resolve = func(spelling string) (tongs.Path, error) { return s.workspace.Resolve(tongs.Path{Rel: "."}, spelling) }
+	}
+	if s.journal != nil {
+		opt.Changes = wk.changes
+	}
+	var err error
+	if wk.Runner, err = worker.New(opt); err != nil {
+		return err
+	}
+	named, err := wk.named(w)
+	if err != nil {
+		return err
+	}
+	tools, err := wk.Runner.Tools(named...)
+	if err != nil {
+		return err
+	}
+	todos, err := todo.Tools()
+	if err != nil {
+		return err
+	}
+	if err := s.registry.RegisterAll(append(todos, tools...)...); err != nil {
+		return tongs.Errorf(tongs.CodeConfigError, "a worker cannot be offered as a tool: %w", err)
+	}
+	if w.worker != nil && s.workspace != nil {
+		wk.rules, err = w.worker.AllRules(opt.Resolve)
+	}
+	return err
+}
+
+// among puts the rules of the worker that a person started among those of the system, so that they can also allow.
+func (wk *workers) among(rules func() []tongs.Rule) func() []tongs.Rule {
+	return func() []tongs.Rule {
+		if len(wk.rules) == 0 {
+			return rules()
+		}
+		return slices.Concat(rules(), wk.rules)
+	}
+}
+
+// around puts what the command wants around the channel that asks at the terminal.
+func (w wiring) around(c approval.Channel) approval.Channel {
+	if w.asking == nil {
+		return c
+	}
+	return w.asking(c)
+}
+
+// named are the workers that are tools of their own names: those that the started one may call, directly or not, and
+// those of the configuration.
+func (wk *workers) named(w wiring) (list []*worker.File, err error) {
+	var all []*config.Worker
+	if w.worker != nil {
+		if all, err = wk.files.tree(w.worker); err != nil {
+			return nil, err
+		}
+		all = all[1:]
+	}
+	for _, entry := range wk.sys.cfg.Toolsets.Workers {
+		for _, name := range entry.Workers {
+			f, err := wk.files.find(nil, name)
+			if err != nil {
+				return nil, tongs.Errorf(tongs.CodeConfigError, "%s: %w", entry.Origin, err)
+			}
+			all = append(all, f)
+		}
+	}
+	seen := map[string]bool{}
+	for _, f := range all {
+		if !seen[f.Name] {
+			seen[f.Name] = true
+			list = append(list, &f.File)
+		}
+	}
+	return list, nil
+}
+
+func (wk *workers) find(_ context.Context, from *worker.File, name string) (*worker.File, error) {
+	f, err := wk.files.find(from, name)
+	if err != nil {
+		return nil, err
+	}
+	return &f.File, nil
+}
+
+// trusts reports whether a tool is a worker that somebody vouches for.
+func (wk *workers) trusts(src tongs.Source) bool {
+	return wk != nil && src.Kind == tongs.SourceWorker && wk.files.trusts(src.Digest)
+}
+
+// changes returns what a call of this process changed.
+func (wk *workers) changes(_ context.Context, call string) (list []worker.Change, err error) {
+	entries, err := wk.sys.journal.List(journal.Filter{Call: call, Since: wk.begun.Add(-time.Minute)})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(entries) {
+		for c, err := range wk.sys.journal.Changes(e.ID) {
+			if err != nil {
+				return list, err
+			}
+			before, after := wk.sys.journal.Sides(&e, &c)
+			change := worker.Change{Path: c.Path.String(), Diff: journal.Diff(c.Path, c.From, before, after)}
+			change.Added, change.Removed = countLines(change.Diff)
+			list = append(list, change)
+		}
+	}
+	return list, nil
+}
+
+// countLines counts the lines that a unified diff adds and removes.
+func countLines(diff string) (added, removed int) {
+	header := true
+	for line := range strings.SplitSeq(diff, "\n") {
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			header = false
+		case header:
+		case strings.HasPrefix(line, "+"):
+			added++
+		case strings.HasPrefix(line, "-"):
+			removed++
+		}
+	}
+	return added, removed
+}
+
+// close ends what workers hold.
+func (wk *workers) close() {
+	if wk != nil {
+		wk.store.close()
+	}
+}
+
+// workerFiles finds worker files and knows those that it read.
+type workerFiles struct {
+	workspace, configDir string
+	// own says that the configuration directory is the user's, so that its workers are trusted.
+	own     bool
+	trusted func(path, hash string) bool
+
+	mu    sync.Mutex
+	known map[string]*config.Worker
+	// vouched are the hashes that are trusted.
+	vouched map[string]bool
+}
+
+// workerFiles returns what finds workers. Unattended, nothing that the environment names is trusted.
+func (a *app) workerFiles(s *system, w wiring) *workerFiles {
+	files := &workerFiles{
+		workspace: s.place.workspace, configDir: s.configDir, own: true, known: map[string]*config.Worker{}, vouched: map[string]bool{},
+		trusted: func(path, hash string) bool {
+			if w.unattended && !a.ownState(s.stateDir) {
+				return false
+			}
+			ok, err := trusted(s.stateDir, path, hash)
+			return err == nil && ok
+		},
+	}
+	if w.unattended {
+		own, err := config.OwnConfigDir(a.home)
+		files.own = err == nil && config.SamePlace(s.configDir, own)
+	}
+	return files
+}
+
+// load reads a worker file, or returns what it said while it is the same.
+func (wf *workerFiles) load(path string) (*config.Worker, error) {
+	opt := config.WorkerOptions{Trusted: wf.trusted}
+	opt.Own = wf.own && inside(filepath.Join(wf.configDir, config.WorkersDir), path)
+	f, err := config.LoadWorker(path, opt)
+	if err != nil {
+		return nil, err
+	}
+	wf.mu.Lock()
+	defer wf.mu.Unlock()
+	wf.vouched[f.Hash] = f.Trusted
+	if same := wf.known[f.Path]; same != nil && same.Hash == f.Hash && same.Trusted == f.Trusted {
+		return same, nil
+	}
+	wf.known[f.Path] = f
+	return f, nil
+}
+
+// inside reports whether a path is below a directory.
+func inside(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func (wf *workerFiles) trusts(hash string) bool {
+	wf.mu.Lock()
+	defer wf.mu.Unlock()
+	return wf.vouched[hash]
+}
+
+// find returns the worker that a name means: one beside the file that names it, one of the user's, or one of the
+// workspace.
+func (wf *workerFiles) find(from *worker.File, name string) (*config.Worker, error) {
+	if from != nil {
+		for _, ending := range []string{".worker", ".yaml"} {
+			path := filepath.Join(filepath.Dir(from.Path), name+ending)
+			if _, err := os.Lstat(path); err == nil && filepath.Base(name) == name {
+				return wf.load(path)
+			}
+		}
+	}
+	found, err := config.FindWorkers(wf.workspace, wf.configDir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var broken error
+	for _, at := range found {
+		f, err := wf.load(at.Path)
+		stem := strings.TrimSuffix(filepath.Base(at.Path), filepath.Ext(at.Path))
+		switch {
+		case err != nil && stem == name:
+			broken = err
+		case err != nil:
+		case f.Name == name:
+			return f, nil
+		default:
+			names = append(names, f.Name)
+		}
+	}
+	if broken != nil {
+		return nil, broken
+	}
+	missing := tongs.Errorf(tongs.CodeInvalidArgs, "there is no worker %q", name)
+	switch near := nearest.Word(name, names); {
+	case near != "":
+		missing.Message += "; did you mean " + near + "?"
+	case len(names) > 0:
+		missing.Message += "; there are " + strings.Join(names, ", ")
+	default:
+		missing.Message += "; workers are files in " + config.WorkersDir + "/ of the workspace, or in " + filepath.Join(wf.configDir, config.WorkersDir)
+	}
+	return nil, missing
+}
+
+// tree returns a worker and those that it may call, directly or not. One that cannot be read is an error: a worker that
+// lists it counts on it.
+func (wf *workerFiles) tree(root *config.Worker) ([]*config.Worker, error) {
+	list := []*config.Worker{root}
+	seen := map[string]bool{root.Path: true}
+	for i := 0; i < len(list); i++ {
+		for _, name := range list[i].Workers {
+			f, err := wf.find(&list[i].File, name)
+			if err != nil {
+				return nil, tongs.Errorf(tongs.CodeConfigError, "%s lists the worker %s: %w", list[i].Path, name, err)
+			}
+			if !seen[f.Path] {
+				seen[f.Path] = true
+				list = append(list, f)
+			}
+		}
+	}
+	return list, nil
+}
+
+// lazySessions opens the sessions when somebody needs them.
+type lazySessions struct {
+	dir  string
+	mu   sync.Mutex
+	open *sessions.DB
+}
+
+var _ worker.Store = (*lazySessions)(nil)
+
+func (l *lazySessions) db() (*sessions.DB, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open != nil {
+		return l.open, nil
+	}
+	if err := config.MakeStateDir(l.dir); err != nil {
+		return nil, err
+	}
+	db, err := sessions.Open(l.dir)
+	l.open = db
+	return db, err
+}
+
+func (l *lazySessions) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open != nil {
+		_ = l.open.Close()
+	}
+}
+
+// Save implements worker.Store.
+func (l *lazySessions) Save(ctx context.Context, s worker.Session, add ...worker.Entry) error {
+	db, err := l.db()
+	if err != nil {
+		return err
+	}
+	return db.Save(ctx, s, add...)
+}
+
+// List implements worker.Sessions.
+func (l *lazySessions) List(ctx context.Context, f worker.Filter) ([]worker.Session, error) {
+	db, err := l.db()
+	if err != nil {
+		return nil, err
+	}
+	return db.List(ctx, f)
+}
+
+// Load implements worker.Sessions.
+func (l *lazySessions) Load(ctx context.Context, id string, from int) (*worker.Session, []worker.Entry, error) {
+	db, err := l.db()
+	if err != nil {
+		return nil, nil, err
+	}
+	return db.Load(ctx, id, from)
+}
+
+// Prune implements worker.Store.
+func (l *lazySessions) Prune(ctx context.Context, before time.Time) (int, error) {
+	db, err := l.db()
+	if err != nil {
+		return 0, err
+	}
+	return db.Prune(ctx, before)
+}
+
+// openModel opens a model by its name.
+func openModel(_ context.Context, name string) (model.Model, error) {
+	return open.Open(name, open.Options{})
+}
