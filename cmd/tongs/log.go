@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ func moment(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+	if d, ok := span(text); ok {
 		return now.Add(-d), nil
 	}
 	for _, layout := range []string{time.DateOnly, time.DateTime, time.RFC3339} {
@@ -58,7 +59,19 @@ func moment(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usagef("%q is no time; write a duration like 2h or a date like 2026-01-31", text)
+	return time.Time{}, usagef("%q is no time; write a duration like 2h or 7d, or a date like 2026-01-31", text)
+}
+
+// span reads a length of time as people write it: 90m, 2h, 7d, 2w.
+func span(text string) (time.Duration, bool) {
+	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
+		if n, ok := strings.CutSuffix(text, unit); ok {
+			count, err := strconv.Atoi(n)
+			return time.Duration(count) * length, err == nil && count >= 0 && count < 10000
+		}
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= 0
 }
 
 func (a *app) logListCommand() *cobra.Command {

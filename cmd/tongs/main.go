@@ -101,7 +101,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.callCommand(), a.toolsCommand(), a.describeCommand(), a.validateCommand(), a.explainCommand(),
 		a.runCommand(), a.workerCommand(), a.sessionsCommand(), a.mcpCommand(), a.serveCommand(), a.forgeCommand(), a.moduleCommand(),
-		a.approvalsCommand(), a.grantsCommand(), a.logCommand(), a.changesCommand(), a.undoCommand(), a.redoCommand(), a.trustCommand(), a.configCommand(),
+		a.approvalsCommand(), a.grantsCommand(), a.logCommand(), a.statsCommand(), a.replayCommand(), a.changesCommand(), a.undoCommand(), a.redoCommand(), a.trustCommand(), a.configCommand(),
 		a.doctorCommand(), a.sandboxCommand(), a.setupCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(), a.manCommand(),
 	)
 	root.InitDefaultCompletionCmd()

@@ -33,7 +33,7 @@ func (s *system) console(hub *webconsole.Hub, token string, f serveFlags) (*webc
 			}
 			return s.workspace.View(at), nil
 		},
-		Hosts: f.hosts, Workspace: s.place.workspace, Version: version, User: whoami(),
+		Hosts: f.hosts, Workspace: s.place.workspace, Version: version, User: whoami(), Insight: s.insight(),
 	})
 }
 

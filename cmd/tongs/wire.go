@@ -21,7 +21,6 @@ import (
 	"github.com/tongs-ai/tongs/builtin/shell"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/confine"
-	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/journal"
@@ -38,6 +37,8 @@ import (
 // place is where one run works: the directories, none of them opened.
 type place struct {
 	workspace, limit, configDir, stateDir string
+	// ownForge says that custom tools are where those of the user are, rather than where the environment says.
+	ownForge bool
 }
 
 // locate finds the directories and refuses a workspace that tools could change their own rules in.
@@ -53,6 +54,7 @@ func (a *app) locate() (place, error) {
 	if p.stateDir, err = config.FindStateDir(); err != nil {
 		return p, tongs.Errorf(tongs.CodeConfigError, "%w", err)
 	}
+	p.ownForge = a.ownForge()
 	return p, config.Apart(p.workspace, p.configDir, p.stateDir)
 }
 
@@ -133,6 +135,8 @@ func (b sessionGrants) Find(ctx context.Context, key policy.Key) ([]policy.Grant
 type system struct {
 	place
 	cfg      *config.Config
+	book     ruleBook
+	reread   func() (*config.Config, error) // the configuration as it is now
 	rules    func() []tongs.Rule
 	registry *registry.Registry
 	engine   *engine.Engine
@@ -144,8 +148,8 @@ type system struct {
 	confined  *confine.Confiner
 	mcp       *mcpclient.Set
 	forge     *forge
-	workers   *workers
 	modules   *modules
+	workers   *workers
 	// live knows the files of the workspace, in a process that lives on; nil elsewhere.
 	live *live.Service
 }
@@ -198,11 +202,12 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 	if sys.cfg, err = a.configure(sys.place, w); err != nil {
 		return nil, err
 	}
-	rules := append(append(shell.Rules(), custom.Rules()...), sys.cfg.Rules...)
+	sys.book.set(sys.cfg)
+	sys.reread = func() (*config.Config, error) { return a.configure(sys.place, w) }
 	if err = sys.prepareWorkers(a, w); err != nil {
 		return nil, err
 	}
-	sys.rules = sys.workers.among(func() []tongs.Rule { return rules })
+	sys.rules = sys.workers.among(sys.book.get)
 	opt := engine.Options{Rules: sys.rules, Mode: sys.cfg.Mode, Granted: sys.cfg.Granted}
 	var confined *confine.Confiner
 	if !w.memory {
@@ -256,7 +261,7 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	if err != nil {
 		return nil, err
 	}
-	roots := append([]workspace.Root{{Name: "spill", Dir: spill.Dir(), Inside: true}}, s.forgeRoot()...)
+	roots := append([]workspace.Root{{Name: "spill", Dir: spill.Dir(), Inside: true}}, s.forgeRoot(w)...)
 	for _, z := range s.cfg.Zones {
 		roots = append(roots, workspace.Root{Name: z.Name, Dir: z.Dir, Writable: z.Writable})
 	}
@@ -374,8 +379,8 @@ func (s *system) close() {
 		_ = s.live.Close()
 	}
 	s.forge.close()
-	s.workers.close()
 	s.modules.close()
+	s.workers.close()
 	if s.mcp != nil {
 		s.mcp.Close()
 	}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/output"
+)
+
+func (a *app) statsCommand() *cobra.Command {
+	var since, format string
+	var asJSON, rules bool
+	cmd := &cobra.Command{
+		Use: "stats", Short: "Say how tools were used, what was decided, and how long people were waited for",
+		Long: "Sum up the log of calls: outcomes and error codes, what was decided and by which rules, how long people took to answer,\n" +
+			"running times by tool, and how much output the model was spared. With --rules, the rules in force here and how often\n" +
+			"each of them decided something.",
+		Example: "  tongs stats\n  tongs stats --since 7d\n  tongs stats --rules\n  tongs stats --json | jq '.tools[] | {tool, p95Ms}'",
+		Args:    cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&since, "since", "1d", "how far back: a duration like 1h, 1d or 2w, or a date like 2026-01-31")
+	cmd.Flags().BoolVar(&rules, "rules", false, "list the rules in force with how often each decided")
+	formatFlag(cmd, &format, "table", "table", "json")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		now := time.Now()
+		from, err := moment(since, now)
+		switch {
+		case err != nil:
+			return err
+		case !from.Before(now):
+			return usagef("%q is not in the past", since)
+		}
+		return a.stats(cmd, insight.Last(now.Sub(from), now), rules, asJSON || format == "json")
+	})
+	return cmd
+}
+
+func (a *app) stats(cmd *cobra.Command, w insight.Window, rules, asJSON bool) error {
+	st, err := a.openState()
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	s, err := insight.Summarize(cmd.Context(), st.audit, w)
+	if err != nil {
+		return err
+	}
+	if !rules {
+		if asJSON {
+			return a.json(s)
+		}
+		return a.showStats(s)
+	}
+	place, err := a.locate()
+	if err != nil {
+		return err
+	}
+	cfg, err := a.configure(place, wiring{})
+	if err != nil {
+		return err
+	}
+	var book ruleBook
+	book.set(cfg)
+	list := s.InForce(book.get())
+	if asJSON {
+		return a.json(list)
+	}
+	return a.showHits(list, w)
+}
+
+func (a *app) showHits(list []insight.Ruled, w insight.Window) error {
+	rows := make([][]string, 0, len(list))
+	left := 0
+	for _, r := range list {
+		last, rule := "never", r.Rule
+		if r.Hits.Calls == 0 && r.BuiltIn {
+			left++
+			continue
+		}
+		if r.Hits.Calls > 0 {
+			last = r.Hits.Last.Local().Format(time.DateTime)
+		}
+		text := strings.TrimSuffix(rule.String(), " ("+rule.Layer.String()+", "+rule.Origin+")")
+		if r.Void {
+			text += " (does not count: not trusted)"
+		}
+		rows = append(rows, []string{fmt.Sprint(r.Hits.Calls), last, rule.Layer.String(), rule.Origin, r.ID, text})
+	}
+	if err := a.table([]string{"CALLS", "LAST", "LAYER", "WHERE", "ID", "RULE"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.err, "Calls since %s that a rule decided something about; %s that come with Tongs decided nothing.\n"+
+		"'tongs replay --without ID' shows what would change without a rule.\n", w.Since.Local().Format(time.DateTime), counted(left, "rule"))
+	return err
+}
+
+// showStats prints the numbers: a few lines of words, then the tools.
+func (a *app) showStats(s *insight.Stats) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Since %s: %s in %s", s.Window.Since.Local().Format(time.DateTime), counted(s.Calls, "call"), counted(s.Sessions, "session"))
+	if s.Calls == 0 {
+		fmt.Fprintf(&b, ".\n")
+		_, err := fmt.Fprint(a.out, b.String())
+		return err
+	}
+	fmt.Fprintf(&b, "\n\n")
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("outcomes", "%s", words(
+		some{s.OK, "ok"}, some{s.Errors, "failed"}, some{s.Refused, "refused"}, some{s.Cancelled, "cancelled"}, some{s.Running, "running"}, some{s.Interrupted, "interrupted"}))
+	if len(s.Codes) > 0 {
+		codes := make([]string, len(s.Codes))
+		for i, c := range s.Codes {
+			codes[i] = fmt.Sprintf("%s %d", c.Code, c.Calls)
+		}
+		line("codes", "%s", strings.Join(codes, ", "))
+	}
+	line("decisions", "%s", words(some{s.Decisions.PreApproved, "pre-approved"}, some{s.Decisions.Copy, "on a copy"}, some{s.Decisions.Ask, "to ask for"}, some{s.Decisions.Blocked, "blocked"}))
+	line("not allowed", "%s", words(some{s.Denials.Person, "by a person"}, some{s.Denials.Rule, "by a rule"}, some{s.Denials.Unanswered, "unanswered"}))
+	if ap := s.Approval; ap.Asked > 0 {
+		answered := ""
+		if ap.Max > 0 {
+			answered = fmt.Sprintf("; an answer took %s at the median, p95 %s, at most %s", ap.P50, ap.P95, ap.Max)
+		}
+		line("approval", "%d asked, %d approved%s", ap.Asked, ap.Approved, answered)
+	}
+	line("output", "%s, of which the model was shown %s and spared %s", output.Bytes(s.Bytes.Output), output.Bytes(s.Bytes.Shown), output.Bytes(s.Bytes.Saved))
+	fmt.Fprintln(&b)
+	if _, err := fmt.Fprint(a.out, b.String()); err != nil {
+		return err
+	}
+	rows := make([][]string, 0, len(s.Tools))
+	for _, t := range s.Tools {
+		success := "-"
+		if t.OK+t.Errors+t.Cancelled > 0 {
+			success = fmt.Sprintf("%.0f%%", math.Floor(100*t.SuccessRate))
+		}
+		rows = append(rows, []string{
+			t.Tool, fmt.Sprint(t.Calls), success, fmt.Sprint(t.Errors), fmt.Sprint(t.Refused), t.P50.String(), t.P95.String(),
+			fmt.Sprint(t.Asked), output.Bytes(t.Bytes.Saved), t.LastUsed.Local().Format(time.DateTime),
+		})
+	}
+	return a.table([]string{"TOOL", "CALLS", "SUCCESS", "FAILED", "REFUSED", "P50", "P95", "ASKED", "SPARED", "LAST USED"}, rows)
+}
+
+// some is a number of things.
+type some struct {
+	count int
+	what  string
+}
+
+// words lists the numbers that are not zero.
+func words(list ...some) string {
+	var parts []string
+	for _, item := range list {
+		if item.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", item.count, item.what))
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
