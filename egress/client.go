@@ -87,6 +87,9 @@ func (x *exchange) follow(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := x.checkRedirect(req, from); err != nil {
+			return nil, err
+		}
 		res, err := x.attempt(req, target)
 		if err != nil {
 			return nil, err
@@ -107,13 +110,17 @@ func (x *exchange) follow(req *http.Request) (*http.Response, error) {
 			return nil, tongs.Errorf(tongs.CodeNetworkError, "%s redirects more than %d times; the last time to %s",
 				target.Name(), x.opt.Redirects, plain(next.URL))
 		}
-		if check, ok := x.ctx.Value(redirectKey{}).(func(*http.Request) error); ok && check != nil {
-			if err := check(next); err != nil {
-				return nil, err
-			}
-		}
 		from, req = req.URL, next
 	}
+}
+
+// checkRedirect has whoever wants to look at a redirect look at it, once it was decided.
+func (x *exchange) checkRedirect(next *http.Request, from *url.URL) error {
+	check, ok := x.ctx.Value(redirectKey{}).(func(*http.Request) error)
+	if from == nil || !ok || check == nil {
+		return nil
+	}
+	return check(next)
 }
 
 // admit gives the address of a request its one form, and has it decided.
@@ -234,8 +241,8 @@ func (x *exchange) newTransport() *http.Transport {
 	guard := *x.opt.Guard
 	guard.Log = x.logged(guard.Log)
 	t := &http.Transport{
-		TLSClientConfig: x.opt.TLS.Clone(), ForceAttemptHTTP2: true, DisableCompression: true,
-		MaxResponseHeaderBytes: x.opt.HeaderBytes, MaxIdleConnsPerHost: 2,
+		TLSClientConfig: x.opt.TLS.Clone(), ForceAttemptHTTP2: true, DisableCompression: true, DisableKeepAlives: true,
+		MaxResponseHeaderBytes: x.opt.HeaderBytes,
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 			target, err := netguard.ParseTarget(addr, 0)
 			if err != nil {

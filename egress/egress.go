@@ -152,8 +152,8 @@ func WithTimeout(ctx context.Context, d time.Duration) context.Context {
 
 type redirectKey struct{}
 
-// OnRedirect returns a context under which each redirect is shown to check before it is followed: an error ends the
-// exchange. Nil checks nothing.
+// OnRedirect returns a context under which each redirect is shown to check once its host was decided, before it is followed: an
+// error ends the exchange. Nil checks nothing.
 func OnRedirect(ctx context.Context, check func(next *http.Request) error) context.Context {
 	return context.WithValue(ctx, redirectKey{}, check)
 }

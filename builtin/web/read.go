@@ -29,7 +29,7 @@ func readBody(res *http.Response, limit int64) ([]byte, error) {
 		return nil, tooLarge(res.ContentLength, limit)
 	}
 	packed := &counting{r: res.Body, left: limit + 1}
-	unpacked, closing, err := unpack(packed, res.Header.Values("Content-Encoding"), limit)
+	unpacked, closing, err := unpack(packed, res.Header.Values("Content-Encoding"))
 	if err == io.EOF && packed.left == limit+1 {
 		return nil, nil // an empty body is not packed, whatever its header says
 	}
@@ -92,7 +92,7 @@ func (c *counting) Read(p []byte) (int, error) {
 const maxEncodings = 2
 
 // unpack undoes the encodings of a body, the last one first.
-func unpack(r io.Reader, headers []string, limit int64) (_ io.Reader, closing func(), err error) {
+func unpack(r io.Reader, headers []string) (_ io.Reader, closing func(), err error) {
 	var names []string
 	for _, header := range headers {
 		for name := range strings.SplitSeq(header, ",") {
@@ -113,7 +113,7 @@ func unpack(r io.Reader, headers []string, limit int64) (_ io.Reader, closing fu
 			r = brotli.NewReader(r)
 		case "zstd":
 			var d *zstd.Decoder
-			d, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(limit, 1<<20))), zstd.WithDecoderMaxWindow(8<<20))
+			d, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20), zstd.WithDecoderMaxWindow(8<<20))
 			if err == nil {
 				r, closing = d, d.Close
 			}

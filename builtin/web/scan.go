@@ -107,8 +107,10 @@ func encoded(r rune) bool {
 
 // decoded returns what a word is in hexadecimal digits and base64, where that is text.
 func decoded(word string) (texts []string) {
-	if raw, err := hex.DecodeString(word); err == nil {
-		texts = append(texts, string(raw))
+	for digits := range strings.FieldsFuncSeq(word, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) }) {
+		if raw, err := hex.DecodeString(digits[len(digits)%2:]); err == nil && len(raw) >= 6 {
+			texts = append(texts, string(raw))
+		}
 	}
 	word = strings.NewReplacer("-", "+", "_", "/").Replace(word)
 	// A value that was encoded along with what is before it starts at any of four places.

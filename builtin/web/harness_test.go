@@ -1,0 +1,232 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/egress"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/registry"
+)
+
+// setup says what a bench is like.
+type setup struct {
+	Options
+	egress egress.Options
+	rules  []tongs.Rule
+	mode   tongs.Mode
+	// nobody leaves nobody to ask; answer answers, nil approves once.
+	nobody bool
+	answer func(approval.Question) approval.Answer
+	// resolve looks names up instead of the bench's own hosts.
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+}
+
+// bench is an engine with the web tools, on a network of its own: each host has a made-up public address, and whatever is
+// dialled ends on loopback or nowhere.
+type bench struct {
+	testing.TB
+	*engine.Engine
+	log audit.Log
+
+	mu     sync.Mutex
+	asked  []approval.Question
+	dialed []netip.AddrPort
+	names  map[string]netip.Addr
+	ends   map[netip.Addr]string
+	// anywhere is where connections to other addresses end; empty refuses them.
+	anywhere string
+}
+
+func newBench(t testing.TB, s setup) *bench {
+	t.Helper()
+	b := &bench{TB: t, names: map[string]netip.Addr{}, ends: map[netip.Addr]string{}, log: audit.NewMemory()}
+	s.Private = meant(s.rules)
+	tools, err := Tools(s.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := registry.New(tools...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.egress.Guard == nil {
+		s.egress.Guard = &netguard.Guard{Resolve: b.resolve, Dial: b.dial}
+		if s.resolve != nil {
+			s.egress.Guard.Resolve = s.resolve
+		}
+	}
+	s.egress.Private = s.Private
+	if s.egress.Rate == 0 {
+		s.egress.Rate, s.egress.Burst = 1e6, 1e6
+	}
+	if s.egress.Backoff == nil {
+		s.egress.Backoff = func(int) time.Duration { return 0 }
+	}
+	desk := &approval.Desk{Store: approval.NewMemory(approval.Options{})}
+	if !s.nobody {
+		desk.Channels = []approval.Channel{approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
+			b.mu.Lock()
+			b.asked = append(b.asked, q)
+			b.mu.Unlock()
+			if s.answer == nil {
+				return approval.Answer{Approved: true}, nil
+			}
+			return s.answer(q), nil
+		})}
+	}
+	b.Engine, err = engine.New(engine.Options{
+		Registry: reg, Rules: func() []tongs.Rule { return s.rules }, Mode: s.mode, Approval: desk, Audit: b.log,
+		Grants: policy.NewMemoryBook(), HTTP: egress.New(s.egress).HTTP, Output: output.Bounds{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// meant is which hosts rules name, as the command has it.
+func meant(rules []tongs.Rule) func(string) bool {
+	return func(host string) bool {
+		for _, r := range rules {
+			if r.Effects.Has(tongs.EffectNetwork) && r.Pattern == host {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func allow(hosts ...string) (rules []tongs.Rule) {
+	for _, host := range hosts {
+		rules = append(rules, tongs.Rule{
+			Layer: tongs.LayerUser, Toolset: Toolset, Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: host, Decision: tongs.PreApproved,
+		})
+	}
+	return rules
+}
+
+// serve makes a name lead to a server.
+func (b *bench) serve(name string, h http.Handler) *httptest.Server {
+	b.Helper()
+	s := httptest.NewServer(h)
+	b.Cleanup(s.Close)
+	b.point(name, s.Listener.Addr().String())
+	return s
+}
+
+func (b *bench) point(name, addr string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ip := netip.AddrFrom4([4]byte{93, 184, 216, byte(len(b.names) + 1)})
+	b.names[name], b.ends[ip] = ip, addr
+}
+
+func (b *bench) resolve(_ context.Context, host string) ([]netip.Addr, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if ip, ok := b.names[host]; ok {
+		return []netip.Addr{ip}, nil
+	}
+	return nil, errors.New("no such host")
+}
+
+// dial records the address and ends on loopback.
+func (b *bench) dial(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+	b.mu.Lock()
+	b.dialed = append(b.dialed, addr)
+	end, ok := b.ends[addr.Addr()]
+	if !ok {
+		end = b.anywhere
+	}
+	b.mu.Unlock()
+	if end == "" && addr.Addr().IsLoopback() {
+		end = addr.String()
+	}
+	if end == "" {
+		return nil, errors.New("this test has no such place")
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", end)
+}
+
+func (b *bench) dials() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.dialed)
+}
+
+func (b *bench) questions() []approval.Question {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asked
+}
+
+type args map[string]any
+
+func (b *bench) call(tool string, in args) *tongs.Result {
+	b.Helper()
+	data, err := json.Marshal(in)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	return b.Call(ctx, &tongs.Call{Tool: tool, Args: data, Session: "s"})
+}
+
+// fetch calls web_fetch, which must succeed.
+func (b *bench) fetch(in args) Output {
+	b.Helper()
+	out, err := tongs.ValueOf[Output](b.call("web_fetch", in))
+	if err != nil {
+		b.Fatalf("%v: %v", in, err)
+	}
+	return out
+}
+
+// fails calls web_fetch, which must fail with the code.
+func (b *bench) fails(code tongs.Code, in args) *tongs.Result {
+	b.Helper()
+	res := b.call("web_fetch", in)
+	if res.Error == nil || res.Error.Code != code {
+		b.Fatalf("%v: %v, want %s: %s", in, res.Error, code, res.Content)
+	}
+	return res
+}
+
+// saying answers each request but that for robots.txt.
+func saying(kind, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write([]byte(body))
+	}
+}
+
+func contains(t testing.TB, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s has no %q in it: %s", what, part, text)
+		}
+	}
+}
