@@ -69,11 +69,9 @@ func FindStateDir() (string, error) {
 // OwnStateDir returns where the state of the user with that home directory usually is, whatever the environment says.
 // Empty looks the home up in the user database.
 func OwnStateDir(home string) (string, error) {
-	if home == "" {
-		var err error
-		if home, err = passwdHome(); err != nil {
-			return "", err
-		}
+	home, err := OwnHome(home)
+	if err != nil {
+		return "", err
 	}
 	switch runtime.GOOS {
 	case "darwin", "ios":
@@ -83,6 +81,14 @@ func OwnStateDir(home string) (string, error) {
 	default:
 		return filepath.Join(home, ".local", "state", "tongs"), nil
 	}
+}
+
+// OwnHome returns that home directory, or for an empty one the one that the user database has, whatever the environment says.
+func OwnHome(home string) (string, error) {
+	if home != "" {
+		return home, nil
+	}
+	return passwdHome()
 }
 
 // SamePlace reports whether two paths lead to the same directory, as far as they exist.

@@ -144,6 +144,9 @@ func (s *Set) provenance(e *entry, c *content, path string) string {
 		return ""
 	}
 	sources := strings.TrimPrefix(digest(sourcesOf(c, e.manifest, lang)), "sha256:")
+	if s.opt.NoApprovals {
+		return ", not known to be built from this source"
+	}
 	found, _ := filepath.Glob(filepath.Join(s.store.builds(), sources+"-*"))
 	for _, dir := range found {
 		if data, err := os.ReadFile(filepath.Join(dir, "program")); err == nil && bytes.Equal(data, c.data[path]) {
@@ -161,6 +164,9 @@ func (j *job) effects() []tongs.Effect {
 }
 
 func (s *Set) planBuild(_ context.Context, v *tongs.View, in buildInput) (*tongs.Plan, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
 	j, err := s.job(in.Name)
 	if err != nil {
 		return nil, err
@@ -203,10 +209,10 @@ func (s *Set) build(ctx context.Context, env *tongs.Env, j *job) (Built, error) 
 // compile returns the program, from what was kept of an earlier build of the same sources or by building them.
 func (s *Set) compile(ctx context.Context, env *tongs.Env, j *job, out *Built) ([]byte, error) {
 	kept := filepath.Join(s.store.builds(), j.key, "program")
-	if j.again {
+	if j.again || s.opt.NoApprovals {
 		_ = os.RemoveAll(filepath.Dir(kept))
 	}
-	if data, err := os.ReadFile(kept); err == nil {
+	if data, err := os.ReadFile(kept); err == nil && !s.opt.NoApprovals {
 		out.Cached = true
 		out.Output = "nothing changed since it was last built"
 		return data, nil

@@ -61,7 +61,18 @@ func (s *Set) createTool() (tongs.Tool, error) {
 // place is the directory of a tool, as effects name it.
 func place(name string) tongs.Path { return tongs.Path{Root: Root, Rel: name} }
 
+// open refuses where no tools can be made.
+func (s *Set) open() error {
+	if s.opt.Closed != "" {
+		return tongs.Errorf(tongs.CodeConfigError, "%s", s.opt.Closed)
+	}
+	return nil
+}
+
 func (s *Set) planCreate(_ context.Context, v *tongs.View, d Draft) (*tongs.Plan, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
 	made, err := d.Scaffold()
 	if err != nil {
 		return nil, err

@@ -28,8 +28,11 @@ type Options struct {
 	Dir string
 	// State is a private directory for approvals, and copies of what was approved. Empty keeps nothing: every call asks.
 	State string
-	// NoApprovals has nothing count as approved: not everybody who can name a state directory may say what was.
+	// NoApprovals has nothing count as approved or built, and State say nothing but what is disabled: not everybody who can
+	// name a state directory may say what was.
 	NoApprovals bool
+	// Closed says why no tools can be made or built here; empty means that they can.
+	Closed string
 	// Timeout is how long a tool may take that names no time: 30 s. MaxTimeout is the most that a call can name: 600 s.
 	Timeout, MaxTimeout time.Duration
 	// LookPath finds a program that builds need: exec.LookPath of this process.
@@ -193,7 +196,7 @@ func (s *Set) Tools() []tongs.Tool {
 // Reviewed reports whether a person approved a tool of this source.
 func (s *Set) Reviewed(src tongs.Source) bool {
 	e := s.current.Load().find(src.Name)
-	return e != nil && !s.opt.NoApprovals && src.Kind == tongs.SourceCustom && src.Digest != "" && e.record.Digest == src.Digest && !e.record.Disabled
+	return e != nil && src.Kind == tongs.SourceCustom && src.Digest != "" && e.record.Digest == src.Digest && !e.record.Disabled
 }
 
 // find returns the entry of a tool, looked at again.

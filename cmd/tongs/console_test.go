@@ -37,7 +37,7 @@ func newDesk(t *testing.T) *desk {
 	}
 	home := filepath.Join(dir, "home")
 	d.env = append(os.Environ(), "HOME="+home, "TONGS_CONFIG_DIR="+home+"/config", "TONGS_STATE_DIR="+home+"/state",
-		"XDG_CACHE_HOME="+home+"/cache", "TEST_MANAGED="+dir+"/etc/policy.yaml", "NO_COLOR=1", "GORACE="+raceOptions, "TERM=dumb", "EDITOR=false", "VISUAL=")
+		"XDG_CACHE_HOME="+home+"/cache", "TEST_MANAGED="+dir+"/etc/policy.yaml", "TEST_HOME="+home, "NO_COLOR=1", "GORACE="+raceOptions, "TERM=dumb", "EDITOR=false", "VISUAL=")
 	d.write("a.txt", "one\n")
 	return d
 }

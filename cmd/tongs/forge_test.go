@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -227,7 +228,10 @@ func TestForgeByHand(t *testing.T) {
 	if _, stderr, code := d.run("forge", "new", "word-count", "--description", "Counts words", "--language", "sh", "--param", "path:string:required"); code != 0 {
 		t.Fatal(stderr)
 	}
-	p.listed(t, c, "word-count")
+	if list, err := c.ListTools(t.Context(), nil); err != nil || !slices.ContainsFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "word-count" }) {
+		t.Errorf("the next list does not have it, %v", err)
+	}
+	<-p.changed // and the client is told
 	if _, stderr, code := d.run("call", "word-count", "path=a.txt"); code != 3 || !strings.Contains(stderr, "APPROVAL_REQUIRED") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
@@ -253,5 +257,76 @@ func TestForgeByHand(t *testing.T) {
 	}
 	if out, _, _ := d.run("forge", "list"); !strings.Contains(out, "not approved") {
 		t.Errorf("an import counts as approved: %s", out)
+	}
+}
+
+// A directory that the environment names to a server is looked through for tools, which are asked about. It is nothing that
+// clients can read or write in: anything could be named so.
+func TestForgeOfTheEnvironment(t *testing.T) {
+	d := newDesk(t)
+	elsewhere := filepath.Join(d.dir, "elsewhere")
+	d.env = append(d.env, envForge+"="+elsewhere)
+	if _, stderr, code := d.run("forge", "new", "greet", "--description", "Greets", "--language", "sh"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if err := os.WriteFile(filepath.Join(elsewhere, "private.txt"), []byte("PRIVATE"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.approveTool("greet", `This is the custom tool greet`)
+	c, p := d.approving()
+	p.listed(t, c, "greet")
+	if said := mcpCall(t, c, "greet", nil); !strings.Contains(said, "greet") {
+		t.Errorf("said %q", said)
+	}
+	p.mu.Lock()
+	if len(p.shown) != 1 || !strings.Contains(p.shown[0], "echo greet") { // the state is one that the environment names, too
+		t.Errorf("asked: %q", p.shown)
+	}
+	p.mu.Unlock()
+	for _, call := range []struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		{"read_file", map[string]any{"path": "/forge/private.txt"}, "outside the workspace"},
+		{"read_file", map[string]any{"path": filepath.Join(elsewhere, "private.txt")}, "outside the workspace"},
+		{"write_file", map[string]any{"path": "/forge/greet/greet.sh", "content": "x"}, "outside the workspace"},
+		{"create_custom_tool", map[string]any{"name": "other", "description": "d"}, "a zone named forge"},
+		{"run_code", map[string]any{"language": "bash", "code": "cat " + filepath.Join(elsewhere, "private.txt")}, "No such file"},
+	} {
+		if said := mcpCall(t, c, call.tool, call.args); !strings.Contains(said, call.want) || strings.Contains(said, "PRIVATE") {
+			t.Errorf("%s %v: %s", call.tool, call.args, said)
+		}
+	}
+	// A person who works in a terminal named it, and it is theirs.
+	if out, stderr, code := d.run("call", "read_file", "path=/forge/private.txt"); code != 0 || !strings.Contains(out, "PRIVATE") {
+		t.Errorf("exit %d: %s%s", code, out, stderr)
+	}
+}
+
+// Nobody who makes no tools gets a directory for them, and the first tool does.
+func TestForgeIsMadeWithTheFirstTool(t *testing.T) {
+	d := newDesk(t)
+	dir := filepath.Join(d.dir, "home", ".forge")
+	for _, args := range [][]string{{"call", "read_file", "path=a.txt"}, {"tools"}, {"forge", "list"}, {"forge", "stats"}, {"call", "run_code", "language=bash", "code=true"}} {
+		if out, stderr, code := d.run(args...); code != 0 {
+			t.Errorf("%v: exit %d: %s%s", args, code, out, stderr)
+		}
+		if _, err := os.Lstat(dir); err == nil {
+			t.Fatalf("%v made %s", args, dir)
+		}
+	}
+	c, _ := d.approving()
+	if said := mcpCall(t, c, "create_custom_tool", map[string]any{"name": "one", "description": "d", "language": "sh"}); !strings.Contains(said, "/forge/one") {
+		t.Fatal(said)
+	}
+	mcpCall(t, c, "write_file", map[string]any{"path": "/forge/one/one.sh", "content": "#!/bin/sh\necho two\n"})
+	if said := mcpCall(t, c, "one", nil); !strings.Contains(said, "two") {
+		t.Errorf("said %q", said)
+	}
+	// Programs that a person let run in its directory build there, as the founding document has it.
+	said := mcpCall(t, c, "shell", map[string]any{"command": "echo built > program", "workdir": "/forge/one"})
+	if data, err := os.ReadFile(filepath.Join(dir, "tools", "one", "program")); err != nil || string(data) != "built\n" {
+		t.Errorf("%v: %s", err, said)
 	}
 }

@@ -33,8 +33,11 @@ func findForge() (string, error) {
 	if err != nil {
 		return "", tongs.Errorf(tongs.CodeConfigError, "no directory for custom tools: %w; set %s", err, envForge)
 	}
-	return filepath.Join(home, ".forge", "tools"), nil
+	return forgeOf(home), nil
 }
+
+// forgeOf is where the custom tools of the user with that home directory are.
+func forgeOf(home string) string { return filepath.Join(home, ".forge", "tools") }
 
 // forge is the custom tools of a system, and which of them are offered.
 type forge struct {
@@ -49,24 +52,58 @@ type forge struct {
 // forgeState is where approvals and copies of custom tools are kept.
 func forgeState(stateDir string) string { return filepath.Join(stateDir, "forge") }
 
+// ownForge reports whether the directory of custom tools is that of the user, rather than one that the environment names.
+func (a *app) ownForge() bool {
+	dir, err := findForge()
+	if err != nil {
+		return false
+	}
+	home, err := config.OwnHome(a.home)
+	return err == nil && config.SamePlace(dir, forgeOf(home))
+}
+
 // forgeRoot returns the root that file tools find custom tools in, none where there cannot be one. Nobody who makes no
 // tools gets a directory for them.
-func (s *system) forgeRoot() []workspace.Root {
+func (s *system) forgeRoot(w wiring) []workspace.Root {
 	dir, err := findForge()
-	if err != nil || config.Apart(dir, s.configDir, s.stateDir) != nil || s.ownForgeZone() {
+	if err != nil || config.Apart(dir, s.configDir, s.stateDir) != nil || s.forgeZone() != nil || s.closedForge(w) != "" {
 		return nil
 	}
 	return []workspace.Root{{Name: custom.Root, Dir: dir, Writable: true, Lazy: true}}
 }
 
-// ownForgeZone reports whether somebody gave a zone of their own the name that the forge has elsewhere.
-func (s *system) ownForgeZone() bool {
-	return slices.ContainsFunc(s.cfg.Zones, func(z config.Zone) bool { return z.Name == custom.Root })
+// closedForge says why no tools can be made in the forge, empty where they can. Whoever names a directory to a program that
+// serves others does not thereby let them read and write in it.
+func (s *system) closedForge(w wiring) string {
+	dir, err := findForge()
+	if err != nil {
+		return ""
+	}
+	if zone := s.forgeZone(); zone != nil {
+		if !config.SamePlace(zone.Dir, dir) {
+			return fmt.Sprintf("the zone %s of the configuration is %s, and custom tools are in %s; make them one, or rename the zone", zone.Name, zone.Dir, dir)
+		}
+		return ""
+	}
+	if !w.unattended || s.ownForge {
+		return ""
+	}
+	return "the environment names the directory of custom tools, and a server lets nobody write there on its word; give it a zone named " +
+		custom.Root + " in your own configuration, or make the tool with tongs forge new"
+}
+
+// forgeZone is the zone that somebody gave the name that the forge has elsewhere, nil where nobody did.
+func (s *system) forgeZone() *config.Zone {
+	i := slices.IndexFunc(s.cfg.Zones, func(z config.Zone) bool { return z.Name == custom.Root })
+	if i < 0 {
+		return nil
+	}
+	return &s.cfg.Zones[i]
 }
 
 // sealed are the roots that programs do not change by the way.
 func (s *system) sealed() []string {
-	if s.ownForgeZone() {
+	if s.forgeZone() != nil {
 		return nil
 	}
 	return []string{custom.Root}
@@ -81,7 +118,7 @@ func (s *system) addForge(a *app, w wiring, opt *engine.Options) error {
 	f := &forge{offered: map[string]tongs.Tool{}, problems: map[string]string{}}
 	set, err := custom.New(custom.Options{
 		Dir: dir, State: forgeState(s.stateDir), NoApprovals: w.unattended && !a.ownState(s.stateDir), OnChange: s.swapForge,
-		Timeout: s.cfg.Limits.CustomTimeout, Watch: w.lives,
+		Timeout: s.cfg.Limits.CustomTimeout, Watch: w.lives, Closed: s.closedForge(w),
 	})
 	if err != nil {
 		return err

@@ -15,10 +15,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tongs": func() { os.Exit(testApp().main(os.Args[1:])) }})
 }
 
-// testApp is the command as tests run it: the administrator's file is where the test put it, and is the test's own.
+// testApp is the command as tests run it: the administrator's file is where the test put it, and is the test's own, and the
+// user database has the home that the test wants.
 func testApp() *app {
 	a := newApp()
-	a.managed, a.managedOwner = os.Getenv("TEST_MANAGED"), os.Getuid()
+	a.managed, a.managedOwner, a.home = os.Getenv("TEST_MANAGED"), os.Getuid(), os.Getenv("TEST_HOME")
 	return a
 }
 
@@ -40,6 +41,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TONGS_CONFIG_DIR", filepath.Join(home, "config"))
 			env.Setenv("TONGS_STATE_DIR", filepath.Join(home, "state"))
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
+			env.Setenv("TEST_HOME", home)
 			env.Setenv("TEST_MANAGED", filepath.Join(env.WorkDir, "etc", "policy.yaml"))
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("GORACE", raceOptions)
