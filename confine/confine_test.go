@@ -44,6 +44,8 @@ type runOut struct {
 	Held     []string `json:"held"`
 	Approved []string `json:"approved"`
 	Outside  []string `json:"outside"`
+	// Refused are the changes on a copy that cannot be kept.
+	Refused []string `json:"refused"`
 }
 
 // bench is an engine with one tool that runs a script, in the real sandbox.
@@ -104,6 +106,9 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 			}
 			res := runOut{Out: out.String(), Code: exit.Code}
 			res.Outside, _ = exit.Report["outside"].([]string)
+			if changed, ok := exit.Report["changes"].(*confine.Changed); ok {
+				res.Refused = changed.Refused
+			}
 			held, _ := exit.Report["held"].([]confine.Held)
 			for _, h := range held {
 				res.Held = append(res.Held, h.Path+" "+h.Host)

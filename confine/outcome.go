@@ -12,13 +12,18 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/text"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/outcome"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
-// maxDiff is how much of what a program changed a person is shown before they ask for more.
-const maxDiff = 128 << 10
+const (
+	// maxDiff is how much of what a program changed a person is shown before they ask for more.
+	maxDiff = 128 << 10
+	// maxName is how much is shown of a name that cannot be kept.
+	maxName = 200
+)
 
 // Outcomes reports whether programs can be run on a copy of the workspace, and what they changed be decided afterwards.
 // It is what engine.Options.Outcomes wants.
@@ -97,6 +102,8 @@ type Changed struct {
 	Dropped string `json:"dropped,omitempty"`
 	// Paths are some of the changes that were made, one a line of words.
 	Paths []string `json:"paths,omitempty"`
+	// Refused are some of the changes that cannot be kept, each with the reason.
+	Refused []string `json:"refused,omitempty"`
 	// Entry is the one of the journal, by which they can be undone.
 	Entry string `json:"entry,omitempty"`
 	// Preview shows what a dry run changed.
@@ -117,7 +124,7 @@ func (p *process) settle(ctx context.Context, res *sandbox.Result) (*Changed, er
 		}
 		return told, nil
 	}
-	told.Dropped = set.Counts().String()
+	told.Dropped, told.Refused = set.Counts().String(), refused(set)
 	if p.grant.Call().DryRun {
 		told.Preview = set.Preview(maxDiff)
 		return told, nil
@@ -139,6 +146,11 @@ func (p *process) changes(ctx context.Context, layers *sandbox.Layers) (*outcome
 	opt := outcome.Options{Drop: layers.Close, First: func(at tongs.Path) bool {
 		_, protected := p.opt.Workspace.Protected(at)
 		return protected
+	}, Refuse: func(at tongs.Path) string {
+		if p.opt.Workspace.Nameable(at) == nil {
+			return ""
+		}
+		return "no call can name it"
 	}}
 	for _, l := range layers.List {
 		at, err := p.opt.Workspace.Resolve(tongs.Path{Rel: "."}, l.Root)
@@ -230,16 +242,36 @@ func leads(c *outcome.Change) string {
 
 // remarks are what a person should know besides the changes.
 func (p *process) remarks(set *outcome.Set, res *sandbox.Result) (notes []string) {
-	for _, c := range set.Changes() {
-		if c.Refused != "" && len(notes) < 10 {
-			notes = append(notes, c.Path.String()+" cannot be kept: "+c.Refused)
-		}
-	}
+	notes = refused(set)
 	if hosts := p.deniedHosts(); len(hosts) > 0 {
 		notes = append(notes, "it tried to reach "+strings.Join(hosts, ", ")+" and could not")
 	}
 	if res.ExitCode != 0 {
 		notes = append(notes, fmt.Sprintf("it failed, with exit code %d", res.ExitCode))
+	}
+	return notes
+}
+
+// maxRefused is how many of the changes that cannot be kept are told one by one.
+const maxRefused = 10
+
+// refused says which changes cannot be kept, and why.
+func refused(set *outcome.Set) (notes []string) {
+	n := 0
+	for _, c := range set.Changes() {
+		if c.Refused == "" {
+			continue
+		}
+		if n++; n <= maxRefused {
+			name := text.Name(c.Path.String())
+			if len(name) > maxName {
+				name = strings.ToValidUTF8(name[:maxName], "") + "..."
+			}
+			notes = append(notes, name+" cannot be kept: "+c.Refused)
+		}
+	}
+	if n > maxRefused {
+		notes = append(notes, fmt.Sprintf("%d more cannot be kept", n-maxRefused))
 	}
 	return notes
 }

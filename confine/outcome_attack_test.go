@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
@@ -107,18 +108,29 @@ func TestAttackWhatEditsDoNotFree(t *testing.T) {
 	}
 }
 
-// What no call can name is not kept, and nothing beside it either; the call says so.
+// What no call can name is not kept, and is named; everything beside it is judged and kept.
 func TestAttackNamesThatCannotBeKept(t *testing.T) {
-	for _, c := range []struct{ name, script string }{
-		{"not UTF-8", `printf x > "$(printf 'a\377')"; echo x > ok`},
-		{"a stage", `mkdir .tongs-txn-x; echo x > .tongs-txn-x/y; echo x > ok`},
-		{"a stage below", `mkdir -p d/.tongs-txn-x; echo x > ok`},
+	deep := `n=$(printf 'd%.0s' $(seq 200)); for i in $(seq 30); do mkdir $n; cd $n 2>/dev/null; done; echo x > y`
+	for _, c := range []struct{ name, script, said string }{
+		{"not UTF-8", `printf x > "$(printf 'a\377')"; echo x > ok`, `"a\xff" cannot be kept: no call can name it`},
+		{"a directory that is not", `mkdir "$(printf 'a\377')"; echo y > "$(printf 'a\377')/y"; echo x > ok`, `"a\xff/y" cannot be kept`},
+		{"many", `for i in $(seq 30); do : > "$(printf "$i\377")"; done; echo x > ok`, "20 more cannot be kept"},
+		{"one that was there", `rm had*; echo x > ok`, `"had\xff" cannot be kept`},
+		{"one that was there moved", `mv had* moved; echo x > ok`, `"had\xff" cannot be kept`},
+		{"a stage", `mkdir .tongs-txn-x; echo x > .tongs-txn-x/y; echo x > ok`, ".tongs-txn-x cannot be kept"},
+		{"a stage below", `mkdir -p d/.tongs-txn-x; echo x > ok`, "d/.tongs-txn-x cannot be kept"},
+		{"a path that is too long", `(` + deep + `); echo x > ok`, "dd... cannot be kept: "},
+		{"a FIFO", `mkfifo pipe; echo x > ok`, "pipe cannot be kept: a FIFO"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := setup(t, withCopies(t))
-			_, res := b.run(t, onCopy(c.script))
-			if res.Error == nil || !strings.Contains(res.Content, "nothing that it changed holds") || shape(t, b.dir, "ok") != "nothing" {
+			b.write(t, "had\xff", "had")
+			out, res := b.run(t, onCopy(c.script))
+			if res.Error != nil || shape(t, b.dir, "ok") != "x" || shape(t, b.dir, "had\xff") != "had" {
 				t.Errorf("%s", res.Content)
+			}
+			if said := strings.Join(out.Refused, "\n"); !strings.Contains(said, c.said) || !utf8.ValidString(said) || len(said) > 10_000 {
+				t.Errorf("said %q, want %q", said, c.said)
 			}
 		})
 	}

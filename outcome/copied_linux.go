@@ -45,6 +45,9 @@ func (r *reader) compareEntry(rel string) error {
 	if r.layer.passes(rel) {
 		return nil
 	}
+	if r.tooLong(rel) {
+		return r.unreachable(rel)
+	}
 	up, err := look(r.layer.upper(rel))
 	if err != nil {
 		return err

@@ -158,6 +158,9 @@ func (r *reader) entry(rel string, hidden, covered bool) error {
 		return nil
 	}
 	at := r.layer.upper(rel)
+	if r.tooLong(rel) {
+		return r.unreachable(rel)
+	}
 	up, err := look(at)
 	if err != nil || up == nil {
 		return errors.Join(err, fs.ErrNotExist)
@@ -183,6 +186,19 @@ func (r *reader) entry(rel string, hidden, covered bool) error {
 		return r.directory(rel, up, low, covered)
 	}
 	return r.leaf(rel, up, low, attrs, marks["origin"], false)
+}
+
+// room is how much longer than in the tree or the layer a path may be on its way into the tree, and out of it.
+const room = 256
+
+// tooLong reports whether the kernel takes no path to an entry. Programs get there step by step.
+func (r *reader) tooLong(rel string) bool {
+	return max(len(r.layer.upper(rel)), len(r.layer.lower(rel))) >= unix.PathMax-room
+}
+
+// unreachable notes something that cannot be looked at, with all that is in it.
+func (r *reader) unreachable(rel string) error {
+	return r.add(Change{Path: r.layer.path(rel), Kind: Added, After: journal.State{Type: journal.Other}, layer: r.index, Refused: "its path is too long"})
 }
 
 // goneOr notes that the program removed what is at a path. Where it is gone anyway that is no change.

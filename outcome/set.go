@@ -27,6 +27,8 @@ type Options struct {
 	// First reports whether a path is to be shown before others: protected names, and those that were planted. Nil is
 	// none.
 	First func(p tongs.Path) bool
+	// Refuse says why nothing can be kept at a path, "" where it can: no call can name it, say. Nil refuses none.
+	Refuse func(p tongs.Path) string
 	// Drop removes the layers. Set.Drop calls it.
 	Drop func() error
 	// MaxChanges is how many changes there may be: 500,000. More are an error.
@@ -186,6 +188,9 @@ func (s *Set) Drop() error {
 func (s *Set) add(c Change) error {
 	if len(s.changes) >= s.opt.MaxChanges {
 		return fmt.Errorf("more than %d changes; let the command write to such directories directly, or raise the limit", s.opt.MaxChanges)
+	}
+	if c.Refused == "" && s.opt.Refuse != nil {
+		c.Refused = s.opt.Refuse(c.Path)
 	}
 	s.changes = append(s.changes, c)
 	return nil

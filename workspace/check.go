@@ -138,13 +138,22 @@ func (w *Workspace) flag(e *tongs.Effect, st stat) {
 	}
 }
 
-// mayChange refuses paths that no call can write to or delete.
-func (w *Workspace) mayChange(p tongs.Path) error {
+// Nameable refuses paths that no call can name, whatever is there: what is not valid UTF-8, is too long or belongs to
+// another root (INVALID_PATH), and what a change of many files goes through (PERMISSION_DENIED).
+func (w *Workspace) Nameable(p tongs.Path) error {
 	if err := w.canonical(p); err != nil {
 		return err
 	}
 	if strings.HasPrefix(p.Rel, stagePrefix) || strings.Contains(p.Rel, "/"+stagePrefix) {
 		return tongs.Errorf(tongs.CodePermissionDenied, "%q belongs to a change that is going on; leave it alone", p.String())
+	}
+	return nil
+}
+
+// mayChange refuses paths that no call can write to or delete.
+func (w *Workspace) mayChange(p tongs.Path) error {
+	if err := w.Nameable(p); err != nil {
+		return err
 	}
 	if !w.byName[p.Root].Writable {
 		return tongs.Errorf(tongs.CodePermissionDenied, "%q cannot be changed: %s is read-only", p.String(), w.label(p.Root))

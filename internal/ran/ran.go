@@ -38,7 +38,7 @@ type report struct {
 // changes is what became of what a program did to a copy of the files.
 type changes struct {
 	Made, Dropped, Entry, Preview string
-	Paths                         []string
+	Paths, Refused                []string
 }
 
 // notes says which changes hold, and which do not.
@@ -54,6 +54,9 @@ func (c *changes) notes() (notes []string) {
 	}
 	if c.Dropped != "" {
 		notes = append(notes, "ran on a copy; dropped: "+c.Dropped)
+	}
+	for _, why := range c.Refused {
+		notes = append(notes, Plain(why))
 	}
 	return notes
 }
