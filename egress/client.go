@@ -178,10 +178,11 @@ func hostPort(t netguard.Target, scheme string) string {
 func (x *exchange) decide(t netguard.Target, sends bool, from *url.URL) error {
 	name, tool := t.Name(), x.grant.Call().Tool
 	configured := x.opt.Configured(tool, name)
+	sends = sends && !configured // a person said that this is sent there
 	special := t.Special() && !configured && !x.opt.Private(name)
 	asked := func(e tongs.Effect) bool {
 		return e.Kind == tongs.EffectNetwork && !e.Unknown && strings.EqualFold(e.Host, name) &&
-			(e.Sends || !sends || configured) && (e.MustAsk || !special)
+			(e.Sends || !sends) && (e.MustAsk || !special)
 	}
 	if slices.ContainsFunc(x.grant.Effects(), asked) {
 		x.sent(t, sends)

@@ -19,12 +19,12 @@ import (
 
 // Input are the arguments of web_fetch.
 type Input struct {
-	URL      string            `json:"url" minLength:"1" maxLength:"8000" alias:"uri,address"`
-	Method   string            `json:"method,omitempty" enum:"GET,POST" default:"GET"`
-	Headers  map[string]string `json:"headers,omitempty"`
-	Body     string            `json:"body,omitempty" maxLength:"1000000" alias:"data"`
+	URL      string            `json:"url" jsonschema:"http or https." minLength:"1" maxLength:"8000" alias:"uri,address"`
+	Method   string            `json:"method,omitempty" jsonschema:"HTTP method." enum:"GET,POST" default:"GET"`
+	Headers  map[string]string `json:"headers,omitempty" jsonschema:"To send."`
+	Body     string            `json:"body,omitempty" jsonschema:"Of a POST." maxLength:"1000000" alias:"data"`
 	Timeout  int               `json:"timeout,omitempty" jsonschema:"Seconds." min:"1"`
-	Format   string            `json:"format,omitempty" enum:"markdown,text,html,raw" default:"markdown"`
+	Format   string            `json:"format,omitempty" jsonschema:"Of the result." enum:"markdown,text,html,raw" default:"markdown"`
 	Offset   int               `json:"offset,omitempty" jsonschema:"Where to go on: nextOffset of the last call." min:"0"`
 	Selector string            `json:"selector,omitempty" jsonschema:"CSS selector: show only these elements." maxLength:"500"`
 	Find     string            `json:"find,omitempty" jsonschema:"Show only passages with this text." maxLength:"200"`

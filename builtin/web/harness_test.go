@@ -28,6 +28,8 @@ import (
 type setup struct {
 	Options
 	egress egress.Options
+	// tool stands in for those of the package.
+	tool tongs.Tool
 	rules  []tongs.Rule
 	mode   tongs.Mode
 	// nobody leaves nobody to ask; answer answers, nil approves once.
@@ -60,6 +62,9 @@ func newBench(t testing.TB, s setup) *bench {
 	tools, err := Tools(s.Options)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.tool != nil {
+		tools = []tongs.Tool{s.tool}
 	}
 	reg, err := registry.New(tools...)
 	if err != nil {

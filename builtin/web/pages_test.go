@@ -14,8 +14,6 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
 // pages are the corpus: one file each of testdata/pages, with the Markdown that it becomes beside it.
 func pages(t testing.TB) map[string][]byte {
 	t.Helper()
@@ -67,7 +65,7 @@ func TestPagesBecomeMarkdown(t *testing.T) {
 		raw, made = raw+tokens(len(list[name])), made+tokens(len(out.Body))
 		fmt.Fprintf(&table, "%-24s %6d -> %6d\n", name, tokens(len(list[name])), tokens(len(out.Body)))
 		golden := filepath.Join("testdata", "pages", name+".md")
-		if *update {
+		if updating() {
 			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -175,6 +173,12 @@ func TestLargePage(t *testing.T) {
 	if read.String() != whole {
 		t.Error("the pages do not make up the whole")
 	}
+}
+
+// updating reports whether golden files are to be written: the flag is that of tooltest.
+func updating() bool {
+	f := flag.Lookup("update")
+	return f != nil && f.Value.String() == "true"
 }
 
 func sorted[V any](m map[string]V) []string {

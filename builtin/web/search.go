@@ -52,10 +52,10 @@ type Found struct {
 
 // SearchInput are the arguments of web_search.
 type SearchInput struct {
-	Query      string `json:"query" minLength:"1" maxLength:"400" alias:"q"`
-	NumResults int    `json:"numResults,omitempty" default:"5" min:"1" max:"20" alias:"num_results,limit,count"`
+	Query      string `json:"query" jsonschema:"What to look for." minLength:"1" maxLength:"400" alias:"q"`
+	NumResults int    `json:"numResults,omitempty" jsonschema:"How many." default:"5" min:"1" max:"20" alias:"num_results,limit,count"`
 	Site       string `json:"site,omitempty" jsonschema:"Only results of this host." maxLength:"253"`
-	Freshness  string `json:"freshness,omitempty" enum:"day,week,month,year"`
+	Freshness  string `json:"freshness,omitempty" jsonschema:"At most this old." enum:"day,week,month,year"`
 }
 
 // SearchOutput is the value of web_search.
