@@ -214,12 +214,11 @@ func (x *run) below(ctx context.Context) (names []string) {
 		var found []*File
 		for _, f := range next {
 			for _, name := range f.Workers {
-				g, err := x.opt.Find(ctx, f, name)
-				if err != nil || seen[g.Path] {
-					continue
+				names = append(names, name)
+				if g, err := x.opt.Find(ctx, f, name); err == nil && !seen[g.Path] {
+					seen[g.Path] = true
+					found = append(found, g)
 				}
-				seen[g.Path] = true
-				found, names = append(found, g), append(names, name)
 			}
 		}
 		next = found
