@@ -1,0 +1,470 @@
+package egress_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/egress"
+	"github.com/tongs-ai/tongs/netguard"
+)
+
+// grant is what was decided for a call of these tests.
+type grant struct {
+	tool   string
+	extend func(reason string, e tongs.Effect) error
+
+	mu          sync.Mutex
+	effects     []tongs.Effect
+	asked       []tongs.Effect
+	sent        []string
+	connections []string
+}
+
+func (g *grant) Call() *tongs.Call { return &tongs.Call{Tool: g.tool} }
+
+func (g *grant) Effects() []tongs.Effect {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.effects
+}
+
+func (g *grant) Extend(_ context.Context, reason string, effects ...tongs.Effect) error {
+	g.mu.Lock()
+	g.asked = append(g.asked, effects...)
+	g.mu.Unlock()
+	if g.extend == nil {
+		return tongs.Errorf(tongs.CodeDenied, "no")
+	}
+	if err := g.extend(reason, effects[0]); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.effects = append(g.effects, effects...)
+	return nil
+}
+
+func (g *grant) Sent(what string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sent = append(g.sent, what)
+}
+
+func (g *grant) Connected(where string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.connections = append(g.connections, where)
+}
+
+func decided(hosts ...string) *grant {
+	g := &grant{tool: "t"}
+	for _, host := range hosts {
+		g.effects = append(g.effects, tongs.Effect{Kind: tongs.EffectNetwork, Host: host})
+	}
+	return g
+}
+
+// guard lets every name lead to a public address, which is the server.
+func guard(server net.Addr) *netguard.Guard {
+	return &netguard.Guard{
+		Resolve: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil },
+		Dial: func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", server.String())
+		},
+	}
+}
+
+func quick(int) time.Duration { return 0 }
+
+func get(t *testing.T, client tongs.HTTP, address string) (string, error) {
+	t.Helper()
+	return do(t, client, http.MethodGet, address, nil)
+}
+
+func do(t *testing.T, client tongs.HTTP, method, address string, body io.Reader) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return fmt.Sprintf("%d %s", res.StatusCode, text), err
+}
+
+func TestOnlyWhatWasDecidedIsReached(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host) }))
+	defer server.Close()
+	e := egress.New(egress.Options{Guard: guard(server.Listener.Addr())})
+	g := decided("a.test", "b.test:8080")
+	client := e.HTTP(g)
+	for address, want := range map[string]string{
+		"http://a.test/": "200 a.test", "http://A.TEST./": "200 a.test", "http://b.test:8080/x": "200 b.test:8080", "http://a.test:80/": "200 a.test",
+	} {
+		if got, err := get(t, client, address); err != nil || got != want {
+			t.Errorf("%s: %q, %v", address, got, err)
+		}
+	}
+	for _, address := range []string{"http://b.test/", "http://a.test:8080/", "http://c.test/", "http://x.a.test/"} {
+		if _, err := get(t, client, address); tongs.CodeOf(err) != tongs.CodeDenied {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	for _, address := range []string{"ftp://a.test/", "http://u@a.test/", "http://u:p@a.test/", "https://a.test:80/", "http://a.test:443/", "file:///etc/passwd"} {
+		if _, err := get(t, client, address); tongs.CodeOf(err) != tongs.CodeInvalidArgs {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if _, err := do(t, client, http.MethodPost, "http://a.test/", strings.NewReader("x")); tongs.CodeOf(err) != tongs.CodeDenied {
+		t.Errorf("a body that nobody decided: %v", err)
+	}
+	g.extend = func(string, tongs.Effect) error { return nil }
+	if got, err := do(t, client, http.MethodPost, "http://a.test/", strings.NewReader("x")); err != nil || got != "200 a.test" {
+		t.Errorf("a body that was decided: %q %v", got, err)
+	}
+	if len(g.sent) != 1 || !strings.Contains(strings.Join(g.connections, "\n"), "a.test:80 at 93.184.216.34:80: ") {
+		t.Errorf("sent %q, connections %q", g.sent, g.connections)
+	}
+	// A name in a header is not the host that was decided.
+	req, _ := http.NewRequest(http.MethodGet, "http://a.test/", http.NoBody)
+	req.Host = "inside.test"
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(res.Body)
+	res.Body.Close()
+	if string(text) != "a.test" {
+		t.Errorf("the server was asked for %s", text)
+	}
+}
+
+// The mark of a question allows a private address only where the address itself was in the question.
+func TestPrivateAddresses(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") }))
+	defer server.Close()
+	inside := &netguard.Guard{
+		Resolve: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil },
+		Dial:    guard(server.Listener.Addr()).Dial,
+	}
+	e := egress.New(egress.Options{Guard: inside, Private: func(host string) bool { return host == "meant.test" }})
+	g := decided("10.0.0.1", "name.test", "meant.test", "localhost")
+	for i := range g.effects {
+		g.effects[i].MustAsk = g.effects[i].Host != "10.0.0.1"
+	}
+	for address, want := range map[string]tongs.Code{
+		"http://10.0.0.1/": tongs.CodeDenied, "http://name.test/": tongs.CodeNetworkError, "http://meant.test/": "", "http://localhost/": "",
+	} {
+		if _, err := get(t, e.HTTP(g), address); tongs.CodeOf(err) != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	last := g.asked[len(g.asked)-1]
+	if !last.MustAsk || last.Why != egress.WhySpecial {
+		t.Errorf("asked: %+v", last)
+	}
+}
+
+func TestRetries(t *testing.T) {
+	var n atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i := n.Add(1)
+		switch {
+		case r.URL.Path == "/later":
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusTooManyRequests)
+		case i < 3 && r.URL.Path == "/reset":
+			conn, _, _ := http.NewResponseController(w).Hijack()
+			conn.Close()
+		case i < 3:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			fmt.Fprint(w, "ok")
+		}
+	}))
+	defer server.Close()
+	e := egress.New(egress.Options{Guard: guard(server.Listener.Addr()), Backoff: quick})
+	g := decided("a.test")
+	g.extend = func(string, tongs.Effect) error { return nil }
+	for _, c := range []struct {
+		method, path, want string
+		requests           int32
+	}{
+		{"GET", "/", "200 ok", 3},
+		{"GET", "/reset", "200 ok", 3},
+		{"GET", "/later", "429 ", 1},
+		{"POST", "/", "503 ", 1},
+		{"POST", "/reset", "", 1},
+		{"DELETE", "/", "503 ", 1},
+	} {
+		n.Store(0)
+		got, err := do(t, e.HTTP(g), c.method, "http://a.test"+c.path, nil)
+		if got != c.want || n.Load() != c.requests || (c.want == "") != (tongs.CodeOf(err) == tongs.CodeNetworkError) {
+			t.Errorf("%s %s: %q after %d requests, %v", c.method, c.path, got, n.Load(), err)
+		}
+	}
+}
+
+type watchedConn struct {
+	net.Conn
+	closed func()
+}
+
+func (c *watchedConn) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
+
+// No more than so many exchanges with a host go on at a time; the others wait, and are not lost.
+func TestConcurrency(t *testing.T) {
+	var now, most atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 100_000)) }))
+	defer server.Close()
+	watched := guard(server.Listener.Addr())
+	dial := watched.Dial
+	watched.Dial = func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+		for i := now.Add(1); ; {
+			if m := most.Load(); i <= m || most.CompareAndSwap(m, i) {
+				break
+			}
+		}
+		conn, err := dial(ctx, addr)
+		return &watchedConn{Conn: conn, closed: sync.OnceFunc(func() { now.Add(-1) })}, err
+	}
+	e := egress.New(egress.Options{Guard: watched, Concurrent: 2, Rate: 1e6, Burst: 1e6})
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if _, err := get(t, e.HTTP(decided("a.test")), "http://a.test/"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if most.Load() != 2 && most.Load() != 1 {
+		t.Errorf("%d at a time", most.Load())
+	}
+}
+
+// pipes is a network of one server, in memory, so that its time can be made up.
+func pipes(answer func(net.Conn)) *netguard.Guard {
+	return &netguard.Guard{
+		Resolve: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil },
+		Dial: func(context.Context, netip.AddrPort) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() {
+				defer theirs.Close()
+				if _, err := http.ReadRequest(bufio.NewReader(theirs)); err == nil {
+					answer(theirs)
+				}
+			}()
+			return ours, nil
+		},
+	}
+}
+
+func TestRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := egress.New(egress.Options{
+			Guard: pipes(func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }), Rate: 1, Burst: 2, Timeout: time.Hour,
+		})
+		began := time.Now()
+		for range 5 {
+			if got, err := get(t, e.HTTP(decided("a.test")), "http://a.test/"); err != nil || got != "200 ok" {
+				t.Fatalf("%q %v", got, err)
+			}
+		}
+		if took := time.Since(began); took < 3*time.Second || took > 4*time.Second {
+			t.Errorf("5 requests took %s", took)
+		}
+	})
+}
+
+// The time of a request does not run while somebody is asked, and runs otherwise, whatever the server does.
+func TestClockIsHeldWhileSomebodyIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := false
+		e := egress.New(egress.Options{Timeout: 10 * time.Second, Guard: pipes(func(c net.Conn) {
+			if hang {
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
+				for range 1000 { // a byte each second, for ever
+					time.Sleep(time.Second)
+					if _, err := io.WriteString(c, "x"); err != nil {
+						return
+					}
+				}
+			}
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		})})
+		slow := &grant{tool: "t", extend: func(string, tongs.Effect) error {
+			time.Sleep(time.Hour)
+			return nil
+		}}
+		req, _ := http.NewRequest(http.MethodGet, "http://a.test/", http.NoBody)
+		res, err := e.HTTP(slow).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(res.Body); err != nil || string(text) != "ok" {
+			t.Errorf("%q %v", text, err)
+		}
+		res.Body.Close()
+		hang = true
+		began := time.Now()
+		req, _ = http.NewRequestWithContext(egress.WithTimeout(context.Background(), 5*time.Second), http.MethodGet, "http://a.test/", http.NoBody)
+		if res, err = e.HTTP(decided("a.test")).Do(req); err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(res.Body)
+		res.Body.Close()
+		if took := time.Since(began); tongs.CodeOf(err) != tongs.CodeTimeout || took != 5*time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+	})
+}
+
+// Whoever forgets to close a body keeps a host from nobody once the time is over.
+func TestForgottenBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := egress.New(egress.Options{
+			Timeout: time.Minute, Concurrent: 1, Guard: pipes(func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }),
+		})
+		for range 3 {
+			req, _ := http.NewRequestWithContext(egress.WithTimeout(context.Background(), time.Hour), http.MethodGet, "http://a.test/", http.NoBody)
+			req = req.WithContext(egress.WithTimeout(context.Background(), 30*time.Second))
+			if _, err := e.HTTP(decided("a.test")).Do(req); err != nil && tongs.CodeOf(err) != tongs.CodeTimeout {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if got, err := get(t, e.HTTP(decided("a.test")), "http://a.test/"); err != nil || got != "200 ok" {
+			t.Errorf("%q %v", got, err)
+		}
+	})
+}
+
+// A proxy carries what was decided, and only that. It may be anywhere, since a person chose it.
+func TestProxy(t *testing.T) {
+	var seen []string
+	var mu sync.Mutex
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, r.Method+" "+r.URL.String()+" "+r.Host)
+		if r.Method == http.MethodConnect {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		fmt.Fprint(w, "by proxy")
+	}))
+	defer proxy.Close()
+	u, _ := url.Parse(proxy.URL)
+	var dialed []string
+	e := egress.New(egress.Options{
+		Proxy: http.ProxyURL(u), Retries: -1,
+		Guard: &netguard.Guard{
+			Resolve: func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("nothing is resolved here") },
+			Dial: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+				dialed = append(dialed, addr.String())
+				var d net.Dialer
+				return d.DialContext(ctx, "tcp", addr.String())
+			},
+		},
+	})
+	g := decided("a.test")
+	if got, err := get(t, e.HTTP(g), "http://a.test/x"); err != nil || got != "200 by proxy" {
+		t.Errorf("%q %v", got, err)
+	}
+	if _, err := get(t, e.HTTP(g), "https://a.test/x"); tongs.CodeOf(err) != tongs.CodeNetworkError {
+		t.Errorf("%v", err)
+	}
+	for _, address := range []string{"http://b.test/", "http://127.0.0.1/", "http://169.254.169.254/"} {
+		if _, err := get(t, e.HTTP(g), address); tongs.CodeOf(err) != tongs.CodeDenied {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if fmt.Sprint(seen) != "[GET http://a.test/x a.test CONNECT //a.test:443 a.test:443]" {
+		t.Errorf("%q", seen)
+	}
+	for _, addr := range dialed {
+		if addr != u.Host {
+			t.Errorf("%s was dialled", addr)
+		}
+	}
+}
+
+// The environment is nobody's word.
+func TestEnvironmentIsNotLookedAt(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.String()) }))
+	defer server.Close()
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
+		t.Setenv(name, "http://evil.test:3128")
+	}
+	e := egress.New(egress.Options{Guard: guard(server.Listener.Addr())})
+	if got, err := get(t, e.HTTP(decided("a.test")), "http://a.test/x"); err != nil || got != "200 /x" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+func TestSends(t *testing.T) {
+	for _, c := range []struct {
+		method, header, value string
+		body                  io.Reader
+		want                  bool
+	}{
+		{"GET", "Accept", "text/html", nil, false},
+		{"HEAD", "X-Request-Id", "17", nil, false},
+		{"GET", "Accept-Language", "de", nil, false},
+		{"GET", "If-None-Match", `"abc"`, nil, false},
+		{"GET", "Authorization", "x", nil, true},
+		{"GET", "Cookie", "x", nil, true},
+		{"GET", "X-Api-Key", "x", nil, true},
+		{"GET", "X-Auth-Token", "x", nil, true},
+		{"GET", "PRIVATE-TOKEN", "x", nil, true},
+		{"GET", "X-Note", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", nil, true},
+		{"GET", "Accept", "x", strings.NewReader("b"), true},
+		{"POST", "Accept", "x", nil, true},
+		{"DELETE", "Accept", "x", nil, true},
+		{"OPTIONS", "Accept", "x", nil, true},
+	} {
+		req, err := http.NewRequest(c.method, "http://a.test", c.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set(c.header, c.value)
+		if got := egress.Sends(req); got != c.want {
+			t.Errorf("%s with %s: %s sends %v", c.method, c.header, c.value, got)
+		}
+	}
+}
+
+func ExampleEgress_HTTP() {
+	e := egress.New(egress.Options{})
+	client := e.HTTP(decided("example.com"))
+	req, _ := http.NewRequest(http.MethodGet, "http://elsewhere.example/", http.NoBody)
+	_, err := client.Do(req)
+	fmt.Println(err)
+	// Output: DENIED: no
+}
