@@ -19,6 +19,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/schema"
 	"github.com/tongs-ai/tongs/worker"
 )
@@ -331,11 +332,17 @@ func (l *layer) readWorkerLimits(v value, w *Worker) {
 	})
 }
 
-func (l *layer) readPrice(v value) *worker.Price {
-	p := &worker.Price{}
+func (l *layer) readPrice(v value) *model.Price {
+	p := &model.Price{}
 	dollars := func(to *float64) func(value) { return func(v value) { *to = l.decimal(v, 1e6) } }
+	maybe := func(to **float64) func(value) {
+		return func(v value) {
+			n := l.decimal(v, 1e6)
+			*to = &n
+		}
+	}
 	l.object(v, map[string]func(value){
-		"input": dollars(&p.Input), "output": dollars(&p.Output), "cacheRead": dollars(&p.CacheRead), "cacheWrite": dollars(&p.CacheWrite),
+		"input": dollars(&p.Input), "output": dollars(&p.Output), "cacheRead": maybe(&p.CacheRead), "cacheWrite": maybe(&p.CacheWrite),
 	})
 	return p
 }

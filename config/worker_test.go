@@ -72,7 +72,7 @@ func TestWorkerFile(t *testing.T) {
 	}
 	dir := filepath.Dir(w.Path)
 	if w.Name != "reviewer" || w.Description != "Reviews code." || w.Model != "anthropic:some-model" || w.MaxTokens != 4000 ||
-		*w.Temperature != 0.2 || w.Price.CacheWrite != 3.75 || w.Instructions != "# You review\n\nCarefully.\n" || !w.Trusted || !w.Zoned {
+		*w.Temperature != 0.2 || *w.Price.CacheWrite != 3.75 || w.Instructions != "# You review\n\nCarefully.\n" || !w.Trusted || !w.Zoned {
 		t.Errorf("%+v", w.File)
 	}
 	if l := w.Limits; l.Turns != 10 || l.Tokens != 100000 || l.Time != 5*time.Minute || l.FilesChanged != 3 || l.LinesChanged != 200 ||

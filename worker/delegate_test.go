@@ -129,7 +129,7 @@ func TestApprovalsOfAChildShowTheChain(t *testing.T) {
 }
 
 func TestChildCannotSpendWhatItsParentCannot(t *testing.T) {
-	price := &worker.Price{Input: 10, Output: 50}
+	price := &model.Price{Input: 10, Output: 50}
 	for name, limits := range map[string]worker.Limits{"tokens": {Tokens: 9000}, "cost": {Cost: 0.05}} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -26,7 +26,7 @@ type ledger struct {
 	parent *ledger
 	of     string
 	limits Limits
-	price  *Price
+	price  *model.Price
 
 	mu    sync.Mutex
 	own   model.Usage
@@ -40,7 +40,7 @@ type ledger struct {
 	lines         int
 }
 
-func newLedger(f *File, price *Price, parent *ledger) *ledger {
+func newLedger(f *File, price *model.Price, parent *ledger) *ledger {
 	l := &ledger{parent: parent, of: f.Name, limits: f.Limits, price: price, files: map[string]bool{}}
 	if l.limits.Turns == 0 {
 		l.limits.Turns = DefaultTurns
@@ -50,7 +50,7 @@ func newLedger(f *File, price *Price, parent *ledger) *ledger {
 
 // spend counts a turn of the model.
 func (l *ledger) spend(u model.Usage) {
-	cost, priced := l.price.of(u)
+	cost, priced := l.costs(u)
 	l.mu.Lock()
 	l.own = l.own.Add(u)
 	l.turns++
@@ -63,20 +63,12 @@ func (l *ledger) spend(u model.Usage) {
 	}
 }
 
-// of returns what tokens cost, and whether that is known.
-func (p *Price) of(u model.Usage) (float64, bool) {
-	if p == nil {
+// costs returns what tokens cost, and whether that is known.
+func (l *ledger) costs(u model.Usage) (float64, bool) {
+	if l.price == nil {
 		return 0, false
 	}
-	read, write := p.CacheRead, p.CacheWrite
-	if read == 0 {
-		read = p.Input
-	}
-	if write == 0 {
-		write = p.Input
-	}
-	plain := max(0, u.Input-u.CacheRead-u.CacheWrite)
-	return (float64(plain)*p.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(u.Output)*p.Output) / 1e6, true
+	return l.price.Cost(u), true
 }
 
 // change counts files and lines that a call changed.
@@ -94,7 +86,7 @@ func (l *ledger) change(changes []Change) {
 // over returns the limit that does not allow another turn, nil where every one does. A turn of about input tokens must
 // still fit.
 func (l *ledger) over(input int64) error {
-	cost, _ := l.price.of(model.Usage{Input: input})
+	cost, _ := l.costs(model.Usage{Input: input})
 	turns := l
 	for ; l != nil; l = l.parent {
 		if err := l.reached(input, cost, l == turns); err != nil {

@@ -42,7 +42,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := b.run(b.worker(worker.File{Name: "w", Limits: c.limits, Price: &worker.Price{Input: 10, Output: 50}}, c.model), "go")
+			s := b.run(b.worker(worker.File{Name: "w", Limits: c.limits, Price: &model.Price{Input: 10, Output: 50}}, c.model), "go")
 			b.want(s, worker.Limited, c.why)
 			if c.turns >= 0 && s.Turns != c.turns || s.Files != c.files || !strings.HasPrefix(s.Answer, "step") {
 				t.Errorf("%+v", s)

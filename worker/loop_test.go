@@ -207,7 +207,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("waited %s, not what the provider said", wait)
 		}
 		second, third := m.at[2].Sub(m.at[1]), m.at[3].Sub(m.at[2])
-		if second < 1500*time.Millisecond || second > 2500*time.Millisecond || third < 3*time.Second || third > 5*time.Second {
+		if second < 750*time.Millisecond || second > 1250*time.Millisecond || third < 1500*time.Millisecond || third > 2500*time.Millisecond {
 			t.Errorf("backed off %s and %s", second, third)
 		}
 		if s.Answer != "done" || s.Usage.Input != 107 || len(b.seen(worker.EventRetry)) != 3 {

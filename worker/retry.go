@@ -13,7 +13,7 @@ import (
 // How often and how long a turn is tried again.
 const (
 	maxAttempts = 8
-	firstWait   = time.Second
+	firstWait   = time.Second / 2
 	longestWait = time.Minute
 	// patience is how long a provider may have us wait.
 	patience = 10 * time.Minute
@@ -59,7 +59,7 @@ func (x *run) recover(ctx context.Context, err error, attempt int) error {
 	}
 }
 
-// backOff doubles from one second to a minute, give or take a quarter, so that workers that failed together do not come
+// backOff doubles from half a second to a minute, give or take a quarter, so that workers that failed together do not come
 // back together.
 func backOff(attempt int) time.Duration {
 	wait := min(longestWait, firstWait<<min(attempt-1, 10))

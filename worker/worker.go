@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/model"
 )
 
 // Toolset is the name that configuration knows the tools of delegation by.
@@ -36,8 +37,8 @@ type File struct {
 	// MaxTokens bounds one answer of the model, 0 is the provider's default; Temperature nil is too.
 	MaxTokens   int
 	Temperature *float64
-	// Price is what the model's tokens cost; nil means that nobody said.
-	Price *Price
+	// Price is what a million tokens cost, in US dollars; nil means that nobody said.
+	Price *model.Price
 
 	// Toolsets are the toolsets that the worker has. Servers are the MCP servers of the toolset mcp, by name, and the tools
 	// of each that are meant, none meaning all. Listed are the tools of modules and packages; Workers whom it may call.
@@ -111,14 +112,6 @@ type Attachments struct {
 	Types []string
 	// None refuses all.
 	None bool
-}
-
-// Price is in US dollars for a million tokens.
-type Price struct {
-	Input      float64 `json:"input"`
-	Output     float64 `json:"output"`
-	CacheRead  float64 `json:"cacheRead,omitempty"`
-	CacheWrite float64 `json:"cacheWrite,omitempty"`
 }
 
 // Fits reports whether the worker works with a model of that name: as a whole, or without its provider.
