@@ -2,6 +2,7 @@ package confine
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -21,6 +22,9 @@ import (
 const (
 	// maxDiff is how much of what a program changed a person is shown before they ask for more.
 	maxDiff = 128 << 10
+	// maxHashed is how much of what a program wrote is read to recognize it in another run. Holes count: they cost nothing
+	// to make, and as much as anything else to read.
+	maxHashed = 1 << 30
 	// maxName is how much is shown of a name that cannot be kept.
 	maxName = 200
 )
@@ -243,6 +247,9 @@ func leads(c *outcome.Change) string {
 // remarks are what a person should know besides the changes.
 func (p *process) remarks(set *outcome.Set, res *sandbox.Result) (notes []string) {
 	notes = refused(set)
+	if set.Counts().Written > maxHashed {
+		notes = append(notes, fmt.Sprintf("it wrote more than %d MiB, which is not compared with what another run writes: an answer is for this run alone", maxHashed>>20))
+	}
 	if hosts := p.deniedHosts(); len(hosts) > 0 {
 		notes = append(notes, "it tried to reach "+strings.Join(hosts, ", ")+" and could not")
 	}
@@ -276,8 +283,10 @@ func refused(set *outcome.Set) (notes []string) {
 	return notes
 }
 
-// identifyAll binds each change to what the program left.
+// identifyAll binds each change to what the program left. What is too large to be read is like nothing that another run
+// leaves.
 func identifyAll(ctx context.Context, set *outcome.Set, changes []tongs.Change) error {
+	left := int64(maxHashed)
 	versions := make(map[tongs.Path]tongs.Version, len(changes))
 	for i := range set.Changes() {
 		c := &set.Changes()[i]
@@ -291,7 +300,12 @@ func identifyAll(ctx context.Context, set *outcome.Set, changes []tongs.Change) 
 		fmt.Fprintf(h, "%s %v %q\n", c.After.Type, c.After.Mode, c.After.Target)
 		b := c.Before // what goes was shown, too
 		fmt.Fprintf(h, "%s %v %q %d %d %d %d\n", b.Type, b.Mode, b.Target, b.Size, b.Modified, c.Entries, c.Bytes)
-		if c.After.Type == journal.File {
+		switch {
+		case c.After.Type != journal.File:
+		case c.After.Size > left:
+			fmt.Fprintln(h, rand.Text())
+		default:
+			left -= c.After.Size
 			if err := hashFile(h, set, c); err != nil {
 				return fmt.Errorf("reading what the command wrote to %s: %w", c.Path, err)
 			}

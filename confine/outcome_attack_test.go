@@ -314,3 +314,26 @@ func TestAttackRulesAboutWhatComesFromACopy(t *testing.T) {
 		})
 	}
 }
+
+// What is free to write and costs much to read is not read: such a file is like none that another run leaves.
+func TestAttackHugeHoles(t *testing.T) {
+	b := setup(t, withCopies(t))
+	b.write(t, "a.txt", "a")
+	b.say = false
+	var versions []map[string]tongs.Version
+	for range 2 {
+		b.asked = nil
+		b.run(t, onCopy("truncate -s 1500M huge; truncate -s 1M small; echo x > a.txt"))
+		if len(b.asked) != 1 || !strings.Contains(strings.Join(b.asked[0].Notes, "\n"), "for this run alone") {
+			t.Fatalf("%+v", b.asked)
+		}
+		seen := map[string]tongs.Version{}
+		for _, e := range b.asked[0].Effects {
+			seen[e.Path.Rel] = e.Version
+		}
+		versions = append(versions, seen)
+	}
+	if first, second := versions[0], versions[1]; first["small"] == "" || first["small"] != second["small"] || first["huge"] == second["huge"] {
+		t.Errorf("%v\n%v", first, second)
+	}
+}
