@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/command"
@@ -66,7 +64,7 @@ type questionDetail struct {
 	// Command is the parsed command line, where the call has one.
 	Command *commandTree `json:"command,omitempty"`
 	// Schema is that of the arguments, where the tool is known here: they can be edited as a form.
-	Schema *jsonschema.Schema `json:"schema,omitempty"`
+	Schema any `json:"schema,omitempty"`
 	// Editable says that the arguments can be changed before the call is approved.
 	Editable bool `json:"editable"`
 }
@@ -87,7 +85,7 @@ func (s *Server) showQuestion(ctx context.Context, r request, _ struct{}) (quest
 	d := questionDetail{
 		Question: q, State: q.StateAt(time.Now()), Effects: plainWords(q.Effects), Command: s.commandOf(q.Args, q.Effects), Editable: q.ChangeCount == 0,
 	}
-	if spec := s.spec(ctx, q.Tool); spec != nil {
+	if spec := s.spec(ctx, q.Tool); spec != nil && spec.Input != nil {
 		d.Schema = spec.Input
 	}
 	return d, nil

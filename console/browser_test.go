@@ -195,6 +195,18 @@ func eval[T any](b *tab, js string) T {
 	return value
 }
 
+// eval evaluates an expression into a value, nil where that is not wanted.
+func (b *tab) eval(js string, into any) {
+	b.t.Helper()
+	data, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]byte](js))
+	if err == nil && into != nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		b.t.Fatalf("%s: %v", js, err)
+	}
+}
+
 // wait waits until an expression is true.
 func (b *tab) wait(what, js string) {
 	b.t.Helper()

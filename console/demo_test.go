@@ -37,6 +37,7 @@ const demoCall = "c_demo"
 
 // demo gives a stand a shell whose commands are not run, and tools that need a look.
 func demo(s *stand) {
+	s.shownAs = "~/src/cache"
 	set, err := shell.New(shell.Options{Home: "/home", FreeReads: true})
 	if err != nil {
 		s.t.Fatal(err)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -41,8 +42,9 @@ type stand struct {
 	further         []tongs.Tool
 	desk            *approval.Desk
 	mcp             http.Handler
-	addr            string
 	beforeListening func(*httptest.Server)
+	shownAs         string // the workspace, in pictures
+	insight         func(*workspace.Workspace) Insight
 }
 
 // newStand returns a stand that is up, and a login. Change may set what it is made of first.
@@ -85,11 +87,14 @@ func (s *stand) up() {
 		Output: output.Bounds{Spill: spill}, Observe: s.hub.Observe, Rules: func() []tongs.Rule { return s.rules },
 	})
 	must(err)
+	if s.insight == nil {
+		s.insight = func(*workspace.Workspace) Insight { return Insight{} }
+	}
 	s.server, err = New(Options{
 		Engine: s.engine, Audit: s.db.Audit(), Questions: s.desk.Store, Grants: s.db.Grants(), Hub: s.hub, StateDir: s.state,
-		Rules: func() []tongs.Rule { return s.rules }, Spill: spill.Dir(), Workspace: s.dir, Version: "test", User: "tester",
+		Rules: func() []tongs.Rule { return s.rules }, Spill: spill.Dir(), Workspace: cmp.Or(s.shownAs, s.dir), Version: "test", User: "tester",
 		Tools: func(context.Context) []ToolState { return s.toolStates }, MetricsToken: "metrics-token",
-		Files: func(string) (tongs.FileView, error) { return ws.View(tongs.Path{Rel: "."}), nil },
+		Files: func(string) (tongs.FileView, error) { return ws.View(tongs.Path{Rel: "."}), nil }, Insight: s.insight(ws),
 	})
 	must(err)
 	s.web = httptest.NewUnstartedServer(s.server.Handler(s.mcp))
@@ -288,4 +293,8 @@ func (s *stand) call(tool, args string) *tongs.Result {
 		s.t.Fatal(res.Content)
 	}
 	return res
+}
+
+func callOf(tool, args string) *tongs.Call {
+	return &tongs.Call{Tool: tool, Args: json.RawMessage(args)}
 }

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/audit"
@@ -43,19 +41,20 @@ type ToolState struct {
 
 // toolView is a tool on the screen.
 type toolView struct {
-	Name        string             `json:"name"`
-	Title       string             `json:"title"`
-	Description string             `json:"description"`
-	Aliases     []string           `json:"aliases"`
-	Toolset     string             `json:"toolset"`
-	Source      tongs.Source       `json:"source"`
-	Needs       []string           `json:"needs"`
-	Optional    []string           `json:"optional"`
-	Default     tongs.Decision     `json:"default"`
-	ReadOnly    bool               `json:"readOnly"`
-	Destructive bool               `json:"destructive"`
-	Input       *jsonschema.Schema `json:"input,omitempty"`
-	Output      *jsonschema.Schema `json:"output,omitempty"`
+	Name        string         `json:"name"`
+	Title       string         `json:"title"`
+	Description string         `json:"description"`
+	Aliases     []string       `json:"aliases"`
+	Toolset     string         `json:"toolset"`
+	Source      tongs.Source   `json:"source"`
+	Needs       []string       `json:"needs"`
+	Optional    []string       `json:"optional"`
+	Default     tongs.Decision `json:"default"`
+	ReadOnly    bool           `json:"readOnly"`
+	Destructive bool           `json:"destructive"`
+	// Input and Output are schemas, absent where there is none.
+	Input  any `json:"input,omitempty"`
+	Output any `json:"output,omitempty"`
 	// Callable is false for a tool that is only known of: not built, not approved.
 	Callable bool      `json:"callable"`
 	State    ToolState `json:"state"`
@@ -114,7 +113,13 @@ func viewOf(spec *tongs.Spec) toolView {
 	v := toolView{
 		Name: spec.Name, Title: spec.DisplayName(), Description: spec.Description, Aliases: append([]string{}, spec.Aliases...),
 		Toolset: spec.Toolset, Source: spec.Source, Needs: spec.Needs.List(), Optional: spec.Optional.List(), Default: spec.Default,
-		ReadOnly: spec.Hints.ReadOnly, Destructive: spec.Hints.Destructive, Input: spec.Input, Output: spec.Output, Callable: true,
+		ReadOnly: spec.Hints.ReadOnly, Destructive: spec.Hints.Destructive, Callable: true,
+	}
+	if spec.Input != nil {
+		v.Input = spec.Input
+	}
+	if spec.Output != nil {
+		v.Output = spec.Output
 	}
 	v.State = ToolState{Name: spec.Name, Status: "ready", Source: spec.Source}
 	if v.Source.Kind == "" {

@@ -4,7 +4,7 @@ import {$, h, fill, ago, bytes, debounce, empty, failure, toast, plural, when} f
 import {get, post} from './api.js';
 import {stream} from './shell.js';
 import {Form} from './form.js';
-import {diff} from './diff.js';
+import {diff, isDiff} from './diff.js';
 import {args, answered, badge, chain, commandTree, effects} from './say.js';
 import {seen} from './text.js';
 
@@ -63,8 +63,9 @@ class Question {
       (q.notes ?? []).map(n => h('p', {class: 'note small'}, seen(n)))),
     h('div', {class: 'pad'},
       changes ? this.#changes(q) : d.command ? section('The command', commandTree(d.command)) : null,
-      q.preview ? section(changes ? 'What it changed' : 'Preview', diff(q.preview)) : null,
+      q.preview && (isDiff(q.preview) || !d.command) ? section(changes ? 'What it changed' : 'Preview', diff(q.preview)) : null,
       changes ? null : section('It would', effects(d.effects)),
+      q.preview && d.command && !isDiff(q.preview) ? h('details', {}, h('summary', {}, 'The same as a terminal shows it'), diff(q.preview)) : null,
       this.#arguments(d), this.#facts(q)));
     this.#answer(q);
     if (d.state !== 'pending') this.over(d.state, q.answer);

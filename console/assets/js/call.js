@@ -74,7 +74,7 @@ export class CallView {
     parts.push(this.#facts(d));
     parts.push(section('Arguments', args(row.args, row.intent?.repaired)));
     if (row.intent) {
-      parts.push(section('What it did to the world', effects(plain(row.intent.effects))));
+      parts.push(section('Effects', effects(plain(row.intent.effects))));
       parts.push(section('Decision', h('p', {}, decision(row.intent.decision), ' ', h('span', {class: 'mono small'}, seen(row.intent.by))),
         row.intent.answered ? h('p', {class: 'small muted'}, 'Answered by ' + seen(row.intent.answered)) : null,
         d.question?.preview ? h('details', {open: isDiff(d.question.preview)}, h('summary', {}, 'What was shown to the person'), diff(d.question.preview)) : null));

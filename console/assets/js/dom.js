@@ -10,7 +10,7 @@ export function h(tag, props, ...children) {
     else if (name === 'class') el.className = value;
     else if (name === 'data') Object.assign(el.dataset, value);
     else if (name === 'value' || name === 'checked' || name === 'selected') el[name] = value;
-    else el.setAttribute(name, value === true ? '' : String(value));
+    else el.setAttribute(name, value === true && !name.startsWith('aria-') ? '' : String(value));
   }
   add(el, children);
   return el;

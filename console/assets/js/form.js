@@ -80,6 +80,7 @@ export class Form {
   #body = h('div', {class: 'fields'});
   #check;
   #turn = 0;
+  #touched = false;
 
   constructor(options) {
     this.#o = options;
@@ -95,6 +96,7 @@ export class Form {
   }
 
   #changed = () => {
+    this.#touched = true;
     this.#o.typing?.();
     this.#check();
   };
@@ -160,10 +162,11 @@ export class Form {
       for (const f of this.#fields) f.wrong('');
       for (const wrong of checked.fields) {
         const at = this.#fields.find(f => wrong.path === f.name || wrong.path.startsWith(f.name + '.') || wrong.path.startsWith(f.name + '['));
-        if (at) at.wrong(wrong.message);
-        else left.push(wrong.message);
+        if (!at) left.push(wrong.message);
+        else if (this.#touched || wrong.value) at.wrong(wrong.message);
       }
       if (checked.ok) this.#say(checked.repaired.length ? 'Valid, after: ' + checked.repaired.join('; ') : 'Valid');
+      else if (!this.#touched && !left.length && checked.fields.length) this.#say('Fill in what is required.');
       else this.#say(left.join(' ') || (checked.fields.length ? 'Not valid yet' : checked.message), 'wrong');
     } catch (error) {
       if (turn !== this.#turn) return;
