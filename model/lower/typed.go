@@ -281,7 +281,7 @@ func (w *walk) takesNull(s *jsonschema.Schema) bool {
 	if slices.Contains(types, "null") || len(types) == 0 && len(flat.AnyOf)+len(flat.OneOf) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(slices.Concat(flat.AnyOf, flat.OneOf), func(b *jsonschema.Schema) bool { return b.Type == "null" })
+	return slices.ContainsFunc(slices.Concat(flat.AnyOf, flat.OneOf), func(b *jsonschema.Schema) bool { return b != nil && b.Type == "null" })
 }
 
 func (w *walk) conditions(s *jsonschema.Schema, path string) {

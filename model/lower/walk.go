@@ -182,6 +182,9 @@ func join(path, name string) string {
 
 // flat follows references and merges allOf. It reports false where a reference leads nowhere or round in a circle.
 func (w *walk) flat(s *jsonschema.Schema, path string) (*jsonschema.Schema, bool) {
+	if s == nil {
+		return nil, false
+	}
 	if w.dialect == Anthropic || w.dialect == OpenAI {
 		if s.Ref == "" && len(s.AllOf) == 0 {
 			return s, true

@@ -168,7 +168,7 @@ turns:
 }
 
 func (c *conformance) images(t *testing.T) {
-	m, _ := c.serve(t, `turns: [{expect: "what is this.*image/jpeg, 5 bytes", text: A picture.}]`)
+	m, _ := c.serve(t, `turns: [{expect: "(?s)what is this.*image/jpeg, 5 bytes", text: A picture.}]`)
 	msg := say("what is this")
 	msg.Parts = append(msg.Parts, model.Part{Image: &model.Image{MIME: "image/jpeg", Data: []byte("12345")}})
 	turn(t, m, &model.Request{Messages: []model.Message{msg}})

@@ -155,7 +155,7 @@ func match(turns []*turn, req *model.Request, at int) (map[string]string, error)
 	return values, nil
 }
 
-func source(re *regexp.Regexp) string { return strings.TrimPrefix(re.String(), "(?s)") }
+func source(re *regexp.Regexp) string { return strings.TrimPrefix(re.String(), "(?m)") }
 
 func head(s string) string {
 	const limit = 2000

@@ -44,7 +44,7 @@ type Conversation struct {
 // (?P<name>...), matched in an expectation of this turn or an earlier one.
 type Turn struct {
 	// Expect are regular expressions that what the model was told since it last spoke must match, each. A result is
-	// told as "read_file: ..." or "read_file failed: ...".
+	// told as "read_file: ..." or "read_file failed: ...". ^ and $ match at each line; (?s) lets a dot match its end.
 	Expect Words `yaml:"expect,omitempty"`
 	// Refute must not match.
 	Refute Words `yaml:"refute,omitempty"`
@@ -153,7 +153,7 @@ func New(s Script) (*Model, error) {
 		return nil, errors.New("it has no turns")
 	}
 	for i, c := range s.Conversations {
-		when, err := regexp.Compile("(?s)" + c.When)
+		when, err := regexp.Compile("(?m)" + c.When)
 		if err != nil {
 			return nil, fmt.Errorf("conversation %d: when: %w", i+1, err)
 		}
@@ -225,7 +225,7 @@ func compile(turns []Turn) (out []*turn, err error) {
 
 func expressions(words Words) (out []*regexp.Regexp, err error) {
 	for _, w := range words {
-		re, err := regexp.Compile("(?s)" + w)
+		re, err := regexp.Compile("(?m)" + w)
 		if err != nil {
 			return nil, fmt.Errorf("%q is no regular expression: %w", w, err)
 		}
