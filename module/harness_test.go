@@ -14,9 +14,26 @@ import (
 	"github.com/tongs-ai/tongs/internal/workbench"
 	"github.com/tongs-ai/tongs/module"
 	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/sandbox"
 )
 
-func TestMain(m *testing.M) { workbench.Main(m) }
+// buildCache is shared by the tests: it takes long to compile what Go programs need.
+var buildCache string
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "module-test-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		if buildCache, err = filepath.EvalSymlinks(dir); err != nil {
+			panic(err)
+		}
+		return m.Run()
+	}())
+}
 
 type args = workbench.Args
 
@@ -35,7 +52,7 @@ func newBench(t testing.TB, o workbench.Options, files ...string) *bench {
 	t.Helper()
 	b := &bench{state: workbench.RealDir(t)}
 	programs := filepath.Join(b.state, "programs")
-	o.Programs = programs
+	o.Programs, o.Cache = programs, buildCache
 	var opt engine.Options
 	b.Bench, opt = workbench.New(t, o)
 	for i := 0; i < len(files); i += 2 {

@@ -107,8 +107,8 @@ func (m *mod) look(must bool) (*snapshot, error) {
 	case m.now != nil && unchanged(m.now.inputs):
 	case m.fault != nil && unchanged(m.at):
 		return nil, m.fault
-	case r.Digest != "" && r.Host == hostVersion() && unchanged(r.Inputs) && m.set.sound(r.Program):
-		m.now = &bundled{digest: r.Digest, inputs: r.Inputs, program: r.Program}
+	case m.kept(r):
+		m.now = &bundled{digest: r.Digest, inputs: r.Inputs, program: r.Program, problems: r.Problems}
 	case !must && r.Digest == "" && m.now == nil:
 		s.bundled = &bundled{}
 		return s, nil
@@ -119,6 +119,14 @@ func (m *mod) look(must bool) (*snapshot, error) {
 	}
 	s.bundled = m.now
 	return s, nil
+}
+
+// kept reports whether what is kept of the module is what it is: then it need not be bundled again.
+func (m *mod) kept(r *record) bool {
+	if r.Digest == "" || r.Host != hostVersion() || !unchanged(r.Inputs) || !slices.Equal(r.Checked, m.cfg.Tools) || !m.set.sound(r.Program) {
+		return false
+	}
+	return m.lang != golang || isFile(filepath.Join(m.set.opt.Programs, r.Program, goProgram))
 }
 
 // bundle makes the module anew. The lock is held.
@@ -139,6 +147,7 @@ func (m *mod) bundle(r *record) error {
 			m.rec, _ = m.set.store.update(m.key, func(r *record) {
 				if r.Digest == b.digest {
 					r.Inputs, r.Program, r.Host = b.inputs, program, hostVersion()
+					r.Checked, r.Problems = m.cfg.Tools, b.problems
 				}
 			})
 		}
@@ -317,4 +326,3 @@ func (s *Set) sound(name string) bool {
 	s.checked.Store(name, true)
 	return true
 }
-

@@ -26,6 +26,9 @@ type record struct {
 	Host       string    `json:"host,omitempty"`
 	ApprovedBy string    `json:"approvedBy,omitempty"`
 	ApprovedAt time.Time `json:"approvedAt,omitzero"`
+	// Problems say of the tools Checked why they cannot be, as far as that shows without running anything.
+	Checked  []string          `json:"checked,omitempty"`
+	Problems map[string]string `json:"problems,omitempty"`
 	// Tools are those that were exposed when the module said what they are.
 	Tools []string `json:"tools,omitempty"`
 	// Definitions are what it said, nil where it was not asked yet.

@@ -53,7 +53,7 @@ func (s *Set) Approve(v *Review, by string) error {
 	_, err = s.store.update(v.m.key, func(r *record) {
 		*r = record{
 			Module: v.m.cfg.target(), Digest: v.s.digest, Inputs: v.s.inputs, Program: program, Host: hostVersion(),
-			ApprovedBy: by, ApprovedAt: time.Now(),
+			ApprovedBy: by, ApprovedAt: time.Now(), Checked: v.m.cfg.Tools, Problems: v.s.problems,
 		}
 	})
 	if err != nil {

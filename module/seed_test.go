@@ -94,7 +94,7 @@ func TestSeedExamples(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, workbench.Options{Cached: true}, tt.file, tt.source)
+			b := newBench(t, workbench.Options{}, tt.file, tt.source)
 			b.zod()
 			b.ready(tt.file, "calculateFibonacci")
 			if got := b.value("calculateFibonacci", args{"n": 10}); got != "55" {

@@ -49,6 +49,8 @@ type Options struct {
 	Limits sandbox.Limits
 	// Cached gives programs caches that outlive a run.
 	Cached bool
+	// Cache is the directory of such caches, for benches that share them; empty is one of its own where Cached.
+	Cache string
 	// Roots are further roots of the workspace, Sealed those of them that programs do not change by the way; Programs is
 	// where tools keep programs of their own.
 	Roots    []workspace.Root
@@ -96,8 +98,8 @@ func (b *Bench) Open(o Options) engine.Options {
 	})
 	b.Must(err)
 	b.Cleanup(func() { _ = ws.Close() })
-	cache := ""
-	if o.Cached {
+	cache := o.Cache
+	if cache == "" && o.Cached {
 		cache = filepath.Join(state, "cache")
 	}
 	b.Confiner = confine.New(confine.Options{
