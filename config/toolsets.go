@@ -5,6 +5,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/worker"
 )
 
 // Toolsets holds what files say of toolsets beyond rules, as data for whoever loads them. An untrusted entry comes
@@ -37,7 +38,7 @@ func (l *layer) readToolsets(v value) {
 		"filesystem": l.readFilesystem,
 		"shell":      l.readShell,
 		"web":        l.readWeb,
-		"search":     plain("search"),
+		"search":     l.readSearch,
 		"code":       plain("code"),
 		"todo":       plain("todo"),
 		"custom":     l.readCustom,
@@ -45,6 +46,25 @@ func (l *layer) readToolsets(v value) {
 		"mcp":        l.readMCP,
 		"workers":    l.readWorkers,
 	})
+}
+
+// readSearch reads the toolset of the tools that search. They are among the file tools, so that the rules of those hold for
+// them, too; what is said of them here is said of each by its name.
+func (l *layer) readSearch(v value) {
+	before := len(l.rules)
+	l.object(v, l.withApproval("search", map[string]func(value){}))
+	said := slices.Clone(l.rules[before:])
+	l.rules = l.rules[:before]
+	for _, r := range said {
+		names := worker.SearchTools
+		if r.Tool != "" {
+			names = []string{r.Tool}
+		}
+		for _, name := range names {
+			r.Toolset, r.Tool = "", name
+			l.rules = append(l.rules, r)
+		}
+	}
 }
 
 func (l *layer) withApproval(toolset string, readers map[string]func(value)) map[string]func(value) {

@@ -2,10 +2,12 @@ package worker_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/builtin/find"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/worker"
 )
@@ -96,5 +98,33 @@ func TestApprovalByEveryName(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// What a file says of searches holds for the tools that search, and they are those of their toolset.
+func TestSearchToolset(t *testing.T) {
+	tools, err := find.Tools(find.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools {
+		if !slices.Contains(worker.SearchTools, tool.Spec().Name) {
+			t.Errorf("%s is not among the tools that search", tool.Spec().Name)
+		}
+	}
+	if len(tools) != len(worker.SearchTools) {
+		t.Errorf("%v", worker.SearchTools)
+	}
+	b := newBench(t)
+	b.write("a.txt", "one\n")
+	both := lines(calls("grep", args("pattern", "one"), "read_file", args("path", "a.txt")))
+	s := b.run(b.parsed("w", "toolsets: {search: {}}", both), "go")
+	b.told(s, "a.txt")
+	b.told(s, `there is no tool "read_file"`)
+	b.told(b.run(b.parsed("w", "toolsets: {filesystem: {}}", both), "go"), `there is no tool "grep"`)
+	for _, said := range []string{"{default: blocked}", "{tools: {grep: blocked}}"} {
+		s := b.run(b.parsed("w", "toolsets: {filesystem: {}, search: {approval: "+said+"}}", both), "go")
+		b.told(s, "[grep] BLOCKED")
+		b.told(s, "one")
 	}
 }

@@ -21,6 +21,9 @@ import (
 // Toolset is the name that configuration knows the tools of delegation by.
 const Toolset = "workers"
 
+// SearchTools are the tools of the toolset search. To rules they are among those of filesystem.
+var SearchTools = []string{"glob", "grep", "search_code"}
+
 // File is a worker as its file says.
 type File struct {
 	// Path is where the file is on this machine, Hash identifies its content.
@@ -154,6 +157,8 @@ func (f *File) Offers(spec *tongs.Spec) bool {
 		return has && (len(only) == 0 || slices.Contains(only, tool) || slices.Contains(only, spec.Name))
 	case spec.Source.Kind == tongs.SourceModule:
 		return slices.Contains(f.Listed, spec.Name)
+	case slices.Contains(SearchTools, spec.Name):
+		return slices.Contains(f.Toolsets, "search")
 	}
 	return slices.Contains(f.Toolsets, spec.Toolset)
 }
