@@ -20,8 +20,16 @@ launcher:
 	CGO_ENABLED=0 GOOS=linux $(GO) build -trimpath -ldflags '-s -w' -o sandbox/launcher.bin ./sandbox/cmd/tongs-launch
 
 .PHONY: run
-run: build ## build, then show the main job with nothing configured
+run: build ## build, then serve the tools and the console on this machine, with nothing configured
+	@./bin/tongs serve
+
+.PHONY: tour
+tour: build ## show the command at work in this repository
 	@./scripts/tour bin/tongs
+
+.PHONY: demo
+demo: build ## watch a worker with a scripted model read, search, edit, ask and delegate; no key is needed
+	@./scripts/demo bin/tongs
 
 .PHONY: test
 test: needs ## install what the tests need, and run them all
@@ -30,6 +38,10 @@ test: needs ## install what the tests need, and run them all
 .PHONY: needs
 needs:
 	@./scripts/needs
+
+.PHONY: test-adapters
+test-adapters: ## the adapters for other SDKs, each a module of its own
+	@for d in adapters/*/; do echo "test $$d"; (cd $$d && $(GO) vet ./... && $(GO) test ./...) || exit 1; done
 
 .PHONY: race
 race: needs ## the tests with the race detector
