@@ -185,7 +185,10 @@ func (x *run) ask(ctx context.Context) (*model.Response, error) {
 func (x *run) answered(ctx context.Context, answer *model.Response, took time.Duration) error {
 	x.talk.add(answer.Message)
 	for _, lost := range answer.Lost {
-		x.event(Event{Type: EventNote, Text: lost})
+		if !x.lost[lost] { // every turn says it anew
+			x.lost[lost] = true
+			x.event(Event{Type: EventNote, Text: lost})
+		}
 	}
 	x.event(Event{Type: EventAnswer, Text: answer.Message.Text()})
 	return x.keep(ctx, Entry{Message: answer.Message, Usage: answer.Usage, Model: answer.Model, Took: took})

@@ -106,20 +106,19 @@ type run struct {
 	ledger *ledger
 	talk   conversation
 	system string
+	lost   map[string]bool // what lowering schemas cost, as far as it was told
 
 	mu      sync.Mutex // of what follows
 	session Session
 	seq     int
 	own     []string // the calls it made, whose output it may read
 	repeats repeats
-	// begun is when a continued or new run started, for the time that it takes.
-	begun time.Time
 }
 
 // prepare makes a run ready. Parent and call are of the worker that delegates, nil for the outermost.
 func (r *Runner) prepare(ctx context.Context, job Job, parent *run, caller tongs.Caller, call *tongs.Call) (*run, error) {
 	f := job.File
-	x := &run{Runner: r, job: job, file: f, parent: parent, caller: caller, begun: time.Now()}
+	x := &run{Runner: r, job: job, file: f, parent: parent, caller: caller, lost: map[string]bool{}}
 	name, err := r.choose(f, job.Model, parent)
 	if err != nil {
 		return nil, err
