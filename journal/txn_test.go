@@ -43,7 +43,15 @@ func newSite(t testing.TB, files map[string]string) *site {
 	}
 	j, err := Open(Options{Dir: filepath.Join(t.TempDir(), "journal"), NoSync: true})
 	must(t, err)
-	t.Cleanup(func() { _ = j.Close() })
+	t.Cleanup(func() {
+		_ = j.Close()
+		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, _ error) error { // so that it can be removed
+			if e != nil && e.IsDir() {
+				_ = os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+	})
 	return &site{t, dir, j}
 }
 
