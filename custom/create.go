@@ -7,6 +7,8 @@ import (
 	"path"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/tongs-ai/tongs"
 )
 
@@ -47,10 +49,15 @@ func (c *Created) Present(r *tongs.Result) {
 }
 
 func (s *Set) createTool() (tongs.Tool, error) {
+	in, aliases, err := tongs.SchemaOf[Draft]()
+	if err != nil {
+		return nil, err
+	}
+	in.Properties["parameters"].Items.Properties["enum"].Items = &jsonschema.Schema{Type: "string"} // some models take no list of anything
 	return tongs.New(tongs.Def[Draft, Created]{
 		Spec: tongs.Spec{
-			Name: "create_custom_tool", Title: "Create custom tool", Toolset: Toolset, Complex: true, Control: true,
-			Description: "Makes a new tool, kept for later sessions: boilerplate in /forge/NAME that compiles and takes the parameters. " +
+			Name: "create_custom_tool", Title: "Create custom tool", Toolset: Toolset, Complex: true, Control: true, Input: in, ArgAliases: aliases,
+			Description: "Makes a tool for later sessions: boilerplate in /forge/NAME that takes the parameters and compiles. " +
 				"Edit it, then build_custom_tool.",
 			Needs: tongs.Write,
 		},

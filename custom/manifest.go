@@ -60,7 +60,7 @@ type Parameter struct {
 	Required    bool   `yaml:"required,omitempty" json:"required,omitempty" jsonschema:"Required."`
 	Description string `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"Its description."`
 	// Items is the type of the elements of an array; empty is string.
-	Items   string `yaml:"items,omitempty" json:"items,omitempty" jsonschema:"The type of an array's items." enum:"string,number,integer,boolean,array"`
+	Items   string `yaml:"items,omitempty" json:"items,omitempty" jsonschema:"Its items."`
 	Enum    []any  `yaml:"enum,omitempty" json:"enum,omitempty" jsonschema:"Enum."`
 	Default any    `yaml:"default,omitempty" json:"default,omitempty" jsonschema:"Its default."`
 }

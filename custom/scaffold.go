@@ -49,7 +49,7 @@ type Draft struct {
 	Description string      `json:"description" jsonschema:"What it does, in a sentence." minLength:"1"`
 	Parameters  []Parameter `json:"parameters,omitempty" jsonschema:"Its parameters."`
 	Language    string      `json:"language,omitempty" jsonschema:"Its language." enum:"go,sh,python" default:"go"`
-	Source      string      `json:"source,omitempty" jsonschema:"Its program, instead of boilerplate to edit."`
+	Source      string      `json:"source,omitempty" jsonschema:"Its program, instead of boilerplate."`
 	Usage       string      `json:"usage,omitempty" jsonschema:"When and how to use it."`
 }
 
@@ -71,8 +71,9 @@ func (d Draft) Scaffold() (*Scaffolded, error) {
 	for i := range m.Parameters {
 		p := &m.Parameters[i]
 		p.Default = whole(p.Default)
+		p.Enum = slices.Clone(p.Enum)
 		for k := range p.Enum {
-			p.Enum[k] = whole(p.Enum[k])
+			p.Enum[k] = typed(p.Type, p.Enum[k])
 		}
 	}
 	data, err := m.Marshal()
@@ -102,6 +103,20 @@ func (d Draft) Scaffold() (*Scaffolded, error) {
 		s.files = append(s.files, made{f.name, data, f.mode})
 	}
 	return s, nil
+}
+
+// typed is a value of a parameter of a type: a text that spells one is that, since the schema of create_custom_tool knows
+// lists of texts only.
+func typed(typ string, v any) any {
+	text, ok := v.(string)
+	if !ok || typ == "string" {
+		return whole(v)
+	}
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		return v
+	}
+	return whole(value)
 }
 
 // whole writes a number without a fraction as one: JSON knows no other numbers than floating ones.

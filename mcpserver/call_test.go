@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -390,6 +391,32 @@ func TestSessionsOfOneCallEnd(t *testing.T) {
 	}
 }
 
+// A definition leaves out what says no more than a name does, and what our own stage checks anyway.
+func TestDefinitionsSayNothingTwice(t *testing.T) {
+	property := func(text string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "string", Description: text, Pattern: "^x"}
+	}
+	spec := tongs.Spec{
+		Name: "read_file", Title: "Read file", Needs: tongs.Execute,
+		Input: &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{
+			"path": property("Its path."), "includeHidden": property("Include hidden."), "content": property("The whole content."), "kind": property(""),
+		}},
+	}
+	data, err := json.Marshal(mcpserver.Definition(&spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"inputSchema":{"type":"object","properties":{"content":{"type":"string","description":"The whole content."},` +
+		`"includeHidden":{"type":"string"},"kind":{"type":"string","pattern":"^x"},"path":{"type":"string"}}},"name":"read_file"}`
+	if string(data) != want {
+		t.Errorf("%s\nwant %s", data, want)
+	}
+	spec.Source = tongs.Source{Kind: tongs.SourceMCP, Name: "other"}
+	if d := mcpserver.Definition(&spec); d.Title != "Read file" {
+		t.Errorf("the title of another server's tool is %q", d.Title)
+	}
+}
+
 // The definitions of every built-in tool are small, and their annotations are true.
 func TestDefinitions(t *testing.T) {
 	w := newWorld(t, setup{})
@@ -423,8 +450,11 @@ func TestAnnotationsAreTrue(t *testing.T) {
 		{"of others", tongs.Spec{Needs: tongs.Read, Source: tongs.Source{Kind: tongs.SourceMCP}, Hints: tongs.Hints{ReadOnly: true}}, false, true, false, true},
 	} {
 		a := mcpserver.Definition(&test.spec).Annotations
+		if a == nil {
+			a = &mcp.ToolAnnotations{} // all as the protocol has it for those that say nothing
+		}
 		destructive, openWorld := a.DestructiveHint == nil || *a.DestructiveHint, a.OpenWorldHint == nil || *a.OpenWorldHint // as the protocol says
-		if a.ReadOnlyHint != test.readOnly || destructive != test.destructive || a.IdempotentHint != test.idempotent || openWorld != test.openWorld {
+		if a.ReadOnlyHint != test.readOnly || destructive && !test.readOnly != test.destructive || a.IdempotentHint != test.idempotent || openWorld != test.openWorld {
 			data, _ := json.Marshal(a)
 			t.Errorf("%s: %s", test.name, data)
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/engine"
@@ -57,9 +55,10 @@ func Example() {
 
 // What clients are told about a tool is true, whatever its hints say.
 func ExampleDefinition() {
-	tool := mcpserver.Definition(&tongs.Spec{Name: "run", Needs: tongs.Execute, Hints: tongs.Hints{ReadOnly: true}})
-	var a *mcp.ToolAnnotations = tool.Annotations
-	fmt.Println(a.ReadOnlyHint, a.DestructiveHint == nil, a.OpenWorldHint == nil) // not told, a client must expect both
+	reads := tongs.Hints{ReadOnly: true}
+	save := mcpserver.Definition(&tongs.Spec{Name: "save", Needs: tongs.Write, Hints: reads})
+	run := mcpserver.Definition(&tongs.Spec{Name: "run", Needs: tongs.Execute, Hints: reads})
+	fmt.Println(save.Annotations.ReadOnlyHint, run.Annotations == nil) // not told anything, a client must expect the worst
 
-	// Output: false true true
+	// Output: false true
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -60,7 +61,10 @@ func (s *Server) offer(ctx context.Context) error {
 // Definition returns a spec as MCP clients see it: small, with annotations that are true, and with the schema of its
 // value only where that says more than its text.
 func Definition(spec *tongs.Spec) *mcp.Tool {
-	t := &mcp.Tool{Name: spec.Name, Title: spec.Title, Description: spec.Description, Annotations: annotations(spec)}
+	t := &mcp.Tool{Name: spec.Name, Description: spec.Description, Annotations: annotations(spec)}
+	if !spec.Source.BuiltIn() { // the names of ours say what their titles do
+		t.Title = spec.Title
+	}
 	t.InputSchema = &jsonschema.Schema{Type: "object"}
 	if spec.Input != nil {
 		t.InputSchema = slim(spec.Input, true)
@@ -80,8 +84,11 @@ func annotations(spec *tongs.Spec) *mcp.ToolAnnotations {
 	readOnly := spec.Hints.ReadOnly && may&(tongs.Write|tongs.Execute) == 0 && !foreign
 	openWorld := spec.Hints.OpenWorld || may&(tongs.Execute|tongs.Network) != 0 || foreign
 	destructive := !readOnly && (spec.Hints.Destructive || may&tongs.Execute != 0 || foreign)
+	if destructive && openWorld && !spec.Hints.Idempotent { // a client that is not told expects the worst
+		return nil
+	}
 	a := &mcp.ToolAnnotations{ReadOnlyHint: readOnly, IdempotentHint: spec.Hints.Idempotent}
-	if !destructive { // a client that is not told expects the worst
+	if !destructive && !readOnly { // what only reads destroys nothing
 		a.DestructiveHint = &destructive
 	}
 	if !openWorld {
@@ -104,8 +111,9 @@ func structured(spec *tongs.Spec) bool {
 	return false
 }
 
-// texts are the properties that hold what the text of a result shows.
-var texts = []string{"content", "text", "output", "stdout", "stderr", "diff", "body", "snippet"}
+// texts are the properties that hold what the text of a result shows. Clients that are given a value as well show the model
+// that alone, which is longer.
+var texts = []string{"content", "text", "output", "stdout", "stderr", "diff", "body", "snippet", "entries"}
 
 func repeatsText(s *jsonschema.Schema) bool {
 	if s == nil {
@@ -129,6 +137,9 @@ func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
 	c.Schema, c.AdditionalProperties, c.Examples, c.Title = "", nil, nil, ""
 	c.MinLength, c.MaxLength = nil, nil
 	c.MinItems, c.MaxItems = nil, nil
+	if c.Description != "" { // which says it in words
+		c.Pattern = ""
+	}
 	if c.Minimum != nil && *c.Minimum <= 1 { // nobody asks for fewer
 		c.Minimum = nil
 	}
@@ -145,7 +156,11 @@ func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
 	if s.Properties != nil {
 		c.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
 		for name, p := range s.Properties {
-			c.Properties[name] = slim(p, described)
+			own := slim(p, described)
+			if repeats(own.Description, name) {
+				own.Description = ""
+			}
+			c.Properties[name] = own
 		}
 	}
 	c.Items = slim(s.Items, described)
@@ -155,6 +170,29 @@ func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
 		}
 	}
 	return &c
+}
+
+// fillers are words that say nothing by themselves.
+var fillers = []string{"a", "an", "the", "its", "of", "to", "be", "is"}
+
+// repeats reports whether a text says no more than a name does: "Its path." of path.
+func repeats(text, name string) bool {
+	var spelled strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			spelled.WriteByte(' ')
+		}
+		spelled.WriteRune(r)
+	}
+	known := words(spelled.String())
+	return !slices.ContainsFunc(words(text), func(word string) bool {
+		return !slices.Contains(known, word) && !slices.Contains(fillers, word)
+	})
+}
+
+// words are those of a text, in lower case.
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // receive is the middleware of every request: calls by an alias reach the tool, unknown tools leave a row, and what is

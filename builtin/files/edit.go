@@ -14,18 +14,18 @@ import (
 
 // EditInput are the arguments of edit: one replacement, or several in Edits.
 type EditInput struct {
-	Path       string        `json:"path" jsonschema:"File to edit." alias:"file_path,file,filename"`
+	Path       string        `json:"path" jsonschema:"Its path." alias:"file_path,file,filename"`
 	OldString  *string       `json:"oldString,omitempty" jsonschema:"Text as it stands in the file, without line numbers." alias:"old_str,old_text"`
 	NewString  *string       `json:"newString,omitempty" jsonschema:"What takes its place; empty removes it." alias:"new_str,new_text"`
-	ReplaceAll bool          `json:"replaceAll,omitempty" jsonschema:"Replace every match." default:"false"`
-	Edits      []Replacement `json:"edits,omitempty" jsonschema:"Several, in order, instead of oldString and newString." minItems:"1"`
+	ReplaceAll bool          `json:"replaceAll,omitempty" jsonschema:"Replace all." default:"false"`
+	Edits      []Replacement `json:"edits,omitempty" jsonschema:"Several in order, instead." minItems:"1"`
 }
 
 // Replacement is one of several replacements.
 type Replacement struct {
-	OldString  string `json:"oldString" jsonschema:"Old text." minLength:"1"`
-	NewString  string `json:"newString" jsonschema:"New text."`
-	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"Every match." default:"false"`
+	OldString  string `json:"oldString" jsonschema:"Old string." minLength:"1"`
+	NewString  string `json:"newString" jsonschema:"New string."`
+	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"Replace all." default:"false"`
 }
 
 // EditOutput is the value of edit.

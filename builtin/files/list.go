@@ -18,12 +18,12 @@ import (
 
 // ListInput are the arguments of list_directory.
 type ListInput struct {
-	Path          string `json:"path,omitempty" jsonschema:"The directory." default:"." alias:"directory,dir,folder"`
-	Recursive     bool   `json:"recursive,omitempty" jsonschema:"Also subdirectories." default:"false"`
-	Format        string `json:"format,omitempty" jsonschema:"Of a recursive listing: indented, or whole paths." enum:"tree,flat" default:"tree"`
-	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Also dotfiles." default:"false"`
+	Path          string `json:"path,omitempty" jsonschema:"Its path." default:"." alias:"directory,dir,folder"`
+	Recursive     bool   `json:"recursive,omitempty" jsonschema:"Recursive." default:"false"`
+	Format        string `json:"format,omitempty" jsonschema:"Of a recursive listing." enum:"tree,flat" default:"tree"`
+	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Include hidden." default:"false"`
 	NoIgnore      bool   `json:"noIgnore,omitempty" jsonschema:"Also ignored files." default:"false"`
-	Limit         int    `json:"limit,omitempty" jsonschema:"Most entries." min:"1"`
+	Limit         int    `json:"limit,omitempty" jsonschema:"Limit." min:"1"`
 }
 
 // ListOutput is the value of list_directory.
@@ -56,8 +56,8 @@ func (t *tools) listTool() (tongs.Tool, error) {
 	return tongs.New(tongs.Def[ListInput, ListOutput]{
 		Spec: tongs.Spec{
 			Name: "list_directory", Title: "List directory", Aliases: []string{"list", "list_files"}, Toolset: Toolset, Complex: true,
-			Description: fmt.Sprintf("List a directory, directories first: up to %d entries, or limit (at most %d). "+
-				"Links are not followed; recursive leaves out ignored files.", t.opt.ListEntries, t.opt.ListMax),
+			Description: fmt.Sprintf("List a directory: up to %d entries, or limit (%d at most). "+
+				"Recursive leaves out ignored files.", t.opt.ListEntries, t.opt.ListMax),
 			Needs: tongs.Read, Default: tongs.PreApproved,
 			Hints: tongs.Hints{ReadOnly: true, Idempotent: true},
 		},

@@ -12,10 +12,10 @@ import (
 
 // MoveInput are the arguments of move_file.
 type MoveInput struct {
-	From       string `json:"from" jsonschema:"What to move." alias:"source,src,old_path"`
-	To         string `json:"to" jsonschema:"Its new path, not the directory to put it in." alias:"destination,dest,dst,target,new_path"`
-	Overwrite  bool   `json:"overwrite,omitempty" jsonschema:"Replace a file there." default:"false"`
-	CreateDirs bool   `json:"createDirs,omitempty" jsonschema:"Create missing directories." default:"true" alias:"createDirectories"`
+	From       string `json:"from" jsonschema:"From." alias:"source,src,old_path"`
+	To         string `json:"to" jsonschema:"The new path, not the directory." alias:"destination,dest,dst,target,new_path"`
+	Overwrite  bool   `json:"overwrite,omitempty" jsonschema:"Overwrite." default:"false"`
+	CreateDirs bool   `json:"createDirs,omitempty" jsonschema:"Create dirs." default:"true" alias:"createDirectories"`
 }
 
 // MoveOutput is the value of move_file.

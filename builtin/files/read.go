@@ -19,10 +19,10 @@ import (
 
 // ReadInput are the arguments of read_file.
 type ReadInput struct {
-	Path     string `json:"path" jsonschema:"File to read." alias:"file_path,file,filename"`
+	Path     string `json:"path" jsonschema:"Its path." alias:"file_path,file,filename"`
 	Offset   int64  `json:"offset,omitempty" jsonschema:"First line, from 1; -10: the last 10. With base64, byte." default:"1" alias:"start_line"`
-	Limit    int    `json:"limit,omitempty" jsonschema:"Most lines; with base64, bytes." min:"1"`
-	Encoding string `json:"encoding,omitempty" jsonschema:"As text, whatever the file's encoding, or bytes." enum:"utf-8,base64" default:"utf-8"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"Lines; with base64, bytes." min:"1"`
+	Encoding string `json:"encoding,omitempty" jsonschema:"Encoding." enum:"utf-8,base64" default:"utf-8"`
 }
 
 // ReadOutput is the value of read_file.

@@ -15,10 +15,10 @@ import (
 
 // WriteInput are the arguments of write_file.
 type WriteInput struct {
-	Path       string `json:"path" jsonschema:"File to write." alias:"file_path,file,filename"`
-	Content    string `json:"content" jsonschema:"The whole new content." alias:"contents,text"`
-	Encoding   string `json:"encoding,omitempty" jsonschema:"base64 if content is. Text keeps the encoding and line ends of the file." enum:"utf-8,base64"`
-	CreateDirs bool   `json:"createDirs,omitempty" jsonschema:"Create missing directories." default:"true" alias:"createDirectories"`
+	Path       string `json:"path" jsonschema:"Its path." alias:"file_path,file,filename"`
+	Content    string `json:"content" jsonschema:"The whole content." alias:"contents,text"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"base64 if content is; text keeps the file's encoding and line ends." enum:"utf-8,base64"`
+	CreateDirs bool   `json:"createDirs,omitempty" jsonschema:"Create dirs." default:"true" alias:"createDirectories"`
 }
 
 // WriteOutput is the value of write_file.

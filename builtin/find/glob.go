@@ -17,10 +17,10 @@ import (
 // GlobInput are the arguments of glob.
 type GlobInput struct {
 	Pattern       string `json:"pattern" jsonschema:"Below path: **/*.go at any depth, *.go in path itself; {a,b}, [!a]." minLength:"1" maxLength:"4096" alias:"glob"`
-	Path          string `json:"path,omitempty" jsonschema:"Where to look." default:"." alias:"directory,dir,folder"`
-	Sort          string `json:"sort,omitempty" jsonschema:"Newest first, or by path." enum:"modified,path" default:"modified"`
-	Limit         int    `json:"limit,omitempty" jsonschema:"Most paths." min:"1"`
-	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Also dotfiles, as with a pattern that spells the dot." default:"false"`
+	Path          string `json:"path,omitempty" jsonschema:"Its path." default:"." alias:"directory,dir,folder"`
+	Sort          string `json:"sort,omitempty" jsonschema:"Sort." enum:"modified,path" default:"modified"`
+	Limit         int    `json:"limit,omitempty" jsonschema:"Limit." min:"1"`
+	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Include hidden." default:"false"`
 	NoIgnore      bool   `json:"noIgnore,omitempty" jsonschema:"Also ignored files." default:"false"`
 }
 
@@ -43,7 +43,7 @@ func (t *tools) globTool() (tongs.Tool, error) {
 	return tongs.New(tongs.Def[GlobInput, GlobOutput]{
 		Spec: tongs.Spec{
 			Name: "glob", Title: "Find files", Toolset: Toolset, Complex: true,
-			Description: fmt.Sprintf("Find files by name pattern such as **/*.go, newest first: up to %d, or limit (%d at most). "+
+			Description: fmt.Sprintf("Find files by pattern, newest first: up to %d, or limit (%d at most). "+
 				"Ignored and hidden files are left out.", t.opt.GlobPaths, t.opt.GlobMax),
 			Needs: tongs.Read, Default: tongs.PreApproved,
 			Hints: tongs.Hints{ReadOnly: true, Idempotent: true},

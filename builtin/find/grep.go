@@ -19,16 +19,16 @@ import (
 // GrepInput are the arguments of grep.
 type GrepInput struct {
 	Pattern         string `json:"pattern" jsonschema:"Regular expression (RE2), for each line." minLength:"1" maxLength:"10000" alias:"query,regex,search"`
-	Path            string `json:"path,omitempty" jsonschema:"Where to search." default:"." alias:"directory,dir,folder,file"`
+	Path            string `json:"path,omitempty" jsonschema:"Its path." default:"." alias:"directory,dir,folder,file"`
 	Glob            string `json:"glob,omitempty" jsonschema:"Which files: *.go at any depth, src/**/*.ts, !*_test.go for others." alias:"include"`
-	CaseInsensitive bool   `json:"caseInsensitive,omitempty" jsonschema:"Ignore case." default:"false" alias:"ignoreCase"`
-	MaxResults      int    `json:"maxResults,omitempty" jsonschema:"Most matches; in other modes, files." min:"1" alias:"limit,headLimit"`
+	CaseInsensitive bool   `json:"caseInsensitive,omitempty" jsonschema:"Case insensitive." default:"false" alias:"ignoreCase"`
+	MaxResults      int    `json:"maxResults,omitempty" jsonschema:"Most matches, or files." min:"1" alias:"limit,headLimit"`
 	Context         int    `json:"context,omitempty" jsonschema:"Lines around each match." min:"0" max:"20" default:"0"`
 	Literal         bool   `json:"literal,omitempty" jsonschema:"Pattern is plain text." default:"false" alias:"fixedStrings"`
-	Multiline       bool   `json:"multiline,omitempty" jsonschema:"Matches may span lines; dot matches line ends." default:"false"`
-	OutputMode      string `json:"outputMode,omitempty" jsonschema:"Matching lines, files with some (newest first), or counts." enum:"content,files,count" default:"content"`
-	WordMatch       bool   `json:"wordMatch,omitempty" jsonschema:"Whole words only." default:"false"`
-	IncludeHidden   bool   `json:"includeHidden,omitempty" jsonschema:"Also dotfiles." default:"false"`
+	Multiline       bool   `json:"multiline,omitempty" jsonschema:"Multiline." default:"false"`
+	OutputMode      string `json:"outputMode,omitempty" jsonschema:"Lines, files (newest first), or counts." enum:"content,files,count" default:"content"`
+	WordMatch       bool   `json:"wordMatch,omitempty" jsonschema:"Whole words." default:"false"`
+	IncludeHidden   bool   `json:"includeHidden,omitempty" jsonschema:"Include hidden." default:"false"`
 	NoIgnore        bool   `json:"noIgnore,omitempty" jsonschema:"Also ignored files." default:"false"`
 	Offset          int    `json:"offset,omitempty" jsonschema:"Results to skip." min:"0" default:"0"`
 }
@@ -37,7 +37,7 @@ func (t *tools) grepTool() (tongs.Tool, error) {
 	return tongs.New(tongs.Def[GrepInput, GrepOutput]{
 		Spec: tongs.Spec{
 			Name: "grep", Title: "Search files", Toolset: Toolset, Complex: true,
-			Description: fmt.Sprintf("Search file contents by regular expression, in path order: up to %d matches, or maxResults (%d at most). "+
+			Description: fmt.Sprintf("Search files by regular expression: up to %d matches, or maxResults (%d at most). "+
 				"Ignored, hidden and binary files are left out.", t.opt.GrepMatches, t.opt.GrepMax),
 			Needs: tongs.Read, Default: tongs.PreApproved,
 			Hints: tongs.Hints{ReadOnly: true, Idempotent: true},

@@ -47,8 +47,8 @@ func (o CodeOptions) withDefaults() CodeOptions {
 // CodeInput are the arguments of search_code.
 type CodeInput struct {
 	Query string `json:"query" jsonschema:"Such as: where is the token checked, parseURL, Server.Shutdown." minLength:"1" maxLength:"1000" alias:"q,question,search,pattern,symbol"`
-	Path  string `json:"path,omitempty" jsonschema:"Where to search." default:"." alias:"directory,dir,folder,file"`
-	Limit int    `json:"limit,omitempty" jsonschema:"Most places." min:"1" alias:"maxResults"`
+	Path  string `json:"path,omitempty" jsonschema:"Its path." default:"." alias:"directory,dir,folder,file"`
+	Limit int    `json:"limit,omitempty" jsonschema:"Limit." min:"1" alias:"maxResults"`
 }
 
 func (t *tools) codeTool() (tongs.Tool, error) {
@@ -56,8 +56,8 @@ func (t *tools) codeTool() (tongs.Tool, error) {
 	return tongs.New(tongs.Def[CodeInput, CodeOutput]{
 		Spec: tongs.Spec{
 			Name: "search_code", Title: "Search code", Toolset: Toolset, Complex: true,
-			Description: fmt.Sprintf("Find where something is defined or handled, by words or names: definitions first, then lines, "+
-				"best first, up to %d, or limit (%d at most). grep finds exact text.", t.opt.Code.Results, t.opt.Code.Max),
+			Description: fmt.Sprintf("Find where something is defined or handled, by words or names, best first: "+
+				"up to %d, or limit (%d at most). grep finds exact text.", t.opt.Code.Results, t.opt.Code.Max),
 			Needs: tongs.Read, Default: tongs.PreApproved,
 			Hints: tongs.Hints{ReadOnly: true, Idempotent: true},
 		},

@@ -23,9 +23,9 @@ const (
 
 // JobsInput are the arguments of shell_jobs.
 type JobsInput struct {
-	Action  string `json:"action" jsonschema:"What to do." enum:"list,read,write,wait,kill"`
+	Action  string `json:"action" jsonschema:"Action." enum:"list,read,write,wait,kill"`
 	ID      string `json:"id,omitempty" jsonschema:"Job; for all but list." alias:"job"`
-	Cursor  int64  `json:"cursor,omitempty" jsonschema:"Cursor of an earlier result, to read on from." min:"0"`
+	Cursor  int64  `json:"cursor,omitempty" jsonschema:"Of an earlier result, to read on." min:"0"`
 	Input   string `json:"input,omitempty" jsonschema:"Text to write; shells want whole lines."`
 	EOF     bool   `json:"eof,omitempty" jsonschema:"Close its input after that."`
 	Timeout int    `json:"timeout,omitempty" jsonschema:"Seconds to wait; 30 by default." min:"1" max:"600"`

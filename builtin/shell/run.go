@@ -17,13 +17,13 @@ const titleRunes = 80
 
 // Input are the arguments of shell.
 type Input struct {
-	Command    string `json:"command" jsonschema:"Bash command." minLength:"1" alias:"cmd,script"`
+	Command    string `json:"command" jsonschema:"Command." minLength:"1" alias:"cmd,script"`
 	Timeout    int    `json:"timeout,omitempty" jsonschema:"Seconds until killed." min:"1"`
-	Workdir    string `json:"workdir,omitempty" jsonschema:"Where to run it." alias:"cwd,directory"`
+	Workdir    string `json:"workdir,omitempty" jsonschema:"Workdir." alias:"cwd,directory"`
 	Background bool   `json:"background,omitempty" jsonschema:"Return at once; see shell_jobs." alias:"run_in_background"`
-	Stdin      string `json:"stdin,omitempty" jsonschema:"Its standard input." alias:"input"`
-	PTY        bool   `json:"pty,omitempty" jsonschema:"Give it a terminal." alias:"tty"`
-	Persist    bool   `json:"persist,omitempty" jsonschema:"Keep directory and exported variables from one such command to the next."`
+	Stdin      string `json:"stdin,omitempty" jsonschema:"Its stdin." alias:"input"`
+	PTY        bool   `json:"pty,omitempty" jsonschema:"Its pty." alias:"tty"`
+	Persist    bool   `json:"persist,omitempty" jsonschema:"Keep directory and exported variables for the next such command."`
 }
 
 // timeout is how long a command may take.
@@ -85,8 +85,8 @@ func (s *Set) shellTool() (tongs.Tool, error) {
 		Spec: tongs.Spec{
 			Input: input, ArgAliases: aliases,
 			Name: "shell", Title: "Run command", Aliases: []string{"bash", "execute_command"}, Toolset: Toolset, Complex: true,
-			Description: "Runs a bash command in a sandbox: stdout, stderr, exit code. " +
-				"Long output is cut in the middle and kept. No network unless approved.",
+			Description: "Runs a bash command in a sandbox. " +
+				"Long output is cut and kept. No network unless approved.",
 			Needs: tongs.Execute, Optional: tongs.Read | tongs.Write | tongs.Network,
 			Hints: tongs.Hints{Destructive: true, OpenWorld: true},
 		},

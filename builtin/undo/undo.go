@@ -27,17 +27,17 @@ const Toolset = "filesystem"
 // Input are the arguments of undo.
 type Input struct {
 	Call    string   `json:"call,omitempty" jsonschema:"Call to undo."`
-	Session string   `json:"session,omitempty" jsonschema:"Session to undo, all of it."`
+	Session string   `json:"session,omitempty" jsonschema:"All of a session."`
 	Since   string   `json:"since,omitempty" jsonschema:"Since then: 10m, or an RFC 3339 time."`
-	Paths   []string `json:"paths,omitempty" jsonschema:"Only these paths." alias:"path"`
-	Partial bool     `json:"partial,omitempty" jsonschema:"Skip files that changed since, instead of refusing." default:"false"`
+	Paths   []string `json:"paths,omitempty" jsonschema:"Only these." alias:"path"`
+	Partial bool     `json:"partial,omitempty" jsonschema:"Skip files that changed since." default:"false"`
 }
 
 // RedoInput are the arguments of redo.
 type RedoInput struct {
 	Call    string   `json:"call,omitempty" jsonschema:"Call of undo."`
-	Paths   []string `json:"paths,omitempty" jsonschema:"Only these paths." alias:"path"`
-	Partial bool     `json:"partial,omitempty" jsonschema:"Skip files that changed since, instead of refusing." default:"false"`
+	Paths   []string `json:"paths,omitempty" jsonschema:"Only these." alias:"path"`
+	Partial bool     `json:"partial,omitempty" jsonschema:"Skip files that changed since." default:"false"`
 }
 
 // Output is the value of both.
