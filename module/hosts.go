@@ -88,6 +88,19 @@ func (h *hosts) take(m *mod, s *snapshot, l *launch) (*host, error) {
 	return made, nil
 }
 
+// retire has a host end once nobody uses it: a call of it was given up, so that it may be stuck.
+func (h *hosts) retire(used *host) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, o := range h.live {
+		if o == used && !used.once {
+			used.once = true
+			delete(h.live, key)
+			h.live[fmt.Sprintf("%p", used)] = used
+		}
+	}
+}
+
 // release gives a host back. Those that are of no more use end.
 func (h *hosts) release(used *host) {
 	h.mu.Lock()

@@ -163,6 +163,9 @@ func (t *tool) Plan(ctx context.Context, view *tongs.View, call *tongs.Call) (*t
 	if s.approved() {
 		var more []tongs.Effect
 		plan.Say, more = t.says(ctx, s, call)
+		if extra, _ := t.asked.get(call.ID); len(extra) > 0 && plan.Say != nil && *plan.Say == tongs.PreApproved {
+			plan.Say = nil // its word was about what it is configured to reach, not about what it turned out to want
+		}
 		plan.Effects = append(plan.Effects, more...)
 	}
 	return plan, nil
@@ -355,6 +358,9 @@ func (t *tool) run(
 		own = &copied
 	}
 	res, err := h.Use(ctx, serverName, l.Launch, def, spec, env, own)
+	if ctx.Err() != nil || tongs.CodeOf(err) == tongs.CodeTimeout {
+		t.m.set.hosts.retire(h)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 // The host of a JavaScript module: it speaks MCP for the tools that the module exports.
 import fs from "node:fs";
 import Module from "node:module";
+import net from "node:net";
 import { fileURLToPath } from "node:url";
 
 const settings = JSON.parse(fs.readFileSync(new URL("./settings.json", import.meta.url), "utf8"));
@@ -183,11 +184,12 @@ async function serve(message) {
   if (id !== undefined) out({ id, error: { code: -32601, message: `unknown method ${method}` } });
 }
 
-process.on("uncaughtException", (e) => { console.error(text(e)); process.exit(1); });
-process.on("unhandledRejection", (e) => { console.error(text(e)); process.exit(1); });
+for (const event of ["uncaughtException", "unhandledRejection"]) {
+  process.on(event, (e) => { console.error(short(e)); process.exit(1); });
+}
 
 let rest = [];
-const input = fs.createReadStream(null, { fd: 4, autoClose: false });
+const input = new net.Socket({ fd: 4, readable: true, writable: false }); // a stream of files would keep the program from ending
 input.on("data", (data) => {
   let from = 0;
   for (let at = data.indexOf(10); at >= 0; at = data.indexOf(10, from)) {
