@@ -11,6 +11,8 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +29,23 @@ type assets struct {
 type asset struct {
 	kind        string
 	plain, gzip []byte
+}
+
+// imported finds what a module imports.
+var imported = regexp.MustCompile(`(?m)^import [^;]*'\./([\w-]+\.js)';`)
+
+// modules are those that a page's module imports, and they in turn: a browser that is told of all of them does not wait for
+// one to learn of the next.
+func (a *assets) modules(name string) []string {
+	var list []string
+	for queue := []string{name + ".js"}; len(queue) > 0; queue = queue[1:] {
+		for _, m := range imported.FindAllSubmatch(a.served["js/"+queue[0]].plain, -1) {
+			if next := string(m[1]); !slices.Contains(list, next) {
+				list, queue = append(list, next), append(queue, next)
+			}
+		}
+	}
+	return list
 }
 
 // kinds are the files that are served; the system's own list of types is not asked.

@@ -42,6 +42,8 @@ type shown struct {
 	Version   string
 	// Styled says that the page has a sheet of its own, assets/NAME.css.
 	Styled bool
+	// Modules are the scripts that its own one imports.
+	Modules []string
 }
 
 func (s *Server) servePage(p page) http.HandlerFunc {
@@ -63,6 +65,7 @@ func (s *Server) render(w http.ResponseWriter, p page) {
 	w.Header().Set("Cache-Control", "no-store")
 	_, styled := s.assets.served[p.Name+".css"]
 	data := shown{Styled: styled, Page: p, Pages: s.pages, Assets: s.assets.prefix, Version: s.opt.Version, Workspace: s.opt.Workspace}
+	data.Modules = s.assets.modules(p.Name)
 	if p == loginPage {
 		data.Workspace, data.Version = "", ""
 	}

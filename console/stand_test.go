@@ -298,3 +298,26 @@ func (s *stand) call(tool, args string) *tongs.Result {
 func callOf(tool, args string) *tongs.Call {
 	return &tongs.Call{Tool: tool, Args: json.RawMessage(args)}
 }
+
+// newEngine is that of another process: it shares the state, and reports to nobody.
+func newEngine(t *testing.T, db *durable.DB, dir string) *engine.Engine {
+	t.Helper()
+	ws, err := workspace.Open(workspace.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ws.Close() })
+	list, err := files.Tools(files.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := registry.New(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.New(engine.Options{Registry: reg, Workspace: ws, Audit: db.Audit(), Grants: db.Grants()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}

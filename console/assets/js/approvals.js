@@ -12,6 +12,7 @@ import {seen} from './text.js';
 const armed = 400;
 
 let pending = [], recent = [], current = null; // current: the Question that is open
+const wide = matchMedia('(min-width: 1081px)');
 
 const kinds = {read: ['reads', ''], write: ['writes', 'blue'], execute: ['runs', 'warn'], destructive: ['destructive', 'bad']};
 const kindBadge = kind => badge(...(kinds[kind] ?? [kind, '']));
@@ -32,6 +33,7 @@ class Question {
 
   constructor(id) {
     this.id = id;
+    this.done = false;
     this.el = h('article', {class: 'panel question', 'aria-label': 'Question', data: {question: id}}, this.#banner, this.#body, this.#foot);
     this.#load();
   }
@@ -46,6 +48,7 @@ class Question {
 
   // over shows that the question is no longer pending, and who answered.
   over(state, answer) {
+    this.done = true;
     fill(this.#banner, h('p', {class: 'pad over ' + (answer?.approved ? 'good' : 'bad')}, answered(state, answer)));
     this.#foot.hidden = true;
     for (const control of this.#body.querySelectorAll('input, textarea, select, button')) control.disabled = true;
@@ -220,8 +223,20 @@ class Question {
 function leave(id) {
   pending = pending.filter(q => q.id !== id);
   draw();
-  const following = pending[0];
-  if (following) setTimeout(() => { if (current?.id === id) select(following.id); }, 900);
+  goOn();
+}
+
+// pause is how long an answered question stays on the screen before the next one takes its place.
+const pause = 900;
+let going;
+
+// goOn opens the next question where none is open that waits.
+function goOn() {
+  clearTimeout(going);
+  if (!pending.length || (current && !current.done) || !wide.matches && !current) return;
+  const next = () => { if (pending.length && (!current || current.done)) select(pending[0].id); };
+  if (current) going = setTimeout(next, pause);
+  else next();
 }
 
 const card = q => h('button', {type: 'button', class: 'card', data: {id: q.id}, 'aria-current': current?.id === q.id, onclick: () => select(q.id)},
@@ -259,7 +274,7 @@ stream.on('questions', news => {
   pending = news.pending;
   for (const q of news.ended) if (current?.id === q.id) current.over(q.state, q.answer);
   draw();
-  if (!current && pending.length && matchMedia('(min-width: 1081px)').matches) select(pending[0].id);
+  goOn();
   if (news.ended.length) load();
 });
 
