@@ -1,6 +1,7 @@
 package console
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,9 +62,28 @@ func typed[In, Out any](
 				writeError(w, err)
 				return
 			}
-			writeJSON(w, http.StatusOK, out)
+			writePacked(w, r, out)
 		},
 	}
+}
+
+// worthPacking is the size from which an answer is compressed, in bytes.
+const worthPacking = 2 << 10
+
+// writePacked writes an answer, compressed where it is long: rows of the log are mostly the same words.
+func writePacked(w http.ResponseWriter, r *http.Request, v any) {
+	data, err := json.Marshal(v)
+	if err != nil || len(data) < worthPacking || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		writeJSON(w, http.StatusOK, v)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Encoding", "gzip")
+	packed, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is one that there is
+	_, _ = packed.Write(data)
+	_ = packed.Close()
 }
 
 // maxBody bounds a request, in bytes.

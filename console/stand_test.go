@@ -321,3 +321,11 @@ func newEngine(t *testing.T, db *durable.DB, dir string) *engine.Engine {
 	}
 	return e
 }
+
+func answerOf(channel, by string) approval.Answer {
+	return approval.Answer{Approved: true, Channel: channel, By: by}
+}
+
+func eventOpened(id string) engine.Event {
+	return engine.Event{Kind: engine.Opened, ID: id, Call: callOf("print", `{}`)}
+}
