@@ -23,8 +23,7 @@ import { spawn, execFileSync } from 'node:child_process';
 const tool = (execute) => ({ needsApproval: false, inputSchema: { jsonSchema: { type: 'object', properties: { a: { type: 'string' } } } }, execute });
 export const fine = tool(async () => 'fine');
 export const daemon = tool(async () => {
-  spawn('sh', ['-c', 'trap "" TERM HUP; while :; do echo x >> alive; sleep 0.05; done'], { detached: true, stdio: 'ignore' }).unref();
-  while (!fs.existsSync('alive')) await new Promise((r) => setTimeout(r, 10));
+  spawn('sh', ['-c', 'trap "" TERM HUP; exec 9> alive; echo here >&9; while :; do sleep 1; done'], { detached: true, stdio: 'ignore' }).unref();
   return 'started';
 });
 export const prints = tool(async () => {
@@ -102,6 +101,7 @@ func TestHostileModule(t *testing.T) {
 	for _, name := range []string{"late.mjs", "late.cjs"} {
 		fails("imports", filepath.Join(b.Dir, name), "was not bundled with the module")
 		fails("requires", filepath.Join(b.Dir, name), "was not bundled with the module")
+		fails("evals", filepath.Join(b.Dir, name), "was not bundled with the module")
 	}
 	fails("big", "", "more than")
 	fails("circular", "", "circular structure")
@@ -118,19 +118,6 @@ func TestFlood(t *testing.T) {
 		t.Errorf("a gigabyte: %s", res.Content)
 	}
 	b.OK("fine")
-}
-
-// What a module leaves behind ends with its host.
-func TestDaemon(t *testing.T) {
-	t.Parallel()
-	b := newHostile(t)
-	b.OK("daemon")
-	b.set.Close()
-	b.Must(os.Remove(filepath.Join(b.Dir, "alive")))
-	time.Sleep(300 * time.Millisecond) // it wrote every 50 ms; a slow machine can only let this pass wrongly
-	if b.Exists("alive") {
-		t.Error("it lives on")
-	}
 }
 
 // A call that does not end is given up, and a host that does not answer any more is replaced.

@@ -23,13 +23,23 @@ Module._load = ((load) => function (name, ...rest) {
   return Module.isBuiltin(name) ? load.call(this, name, ...rest) : refuse(name);
 })(Module._load);
 Module.syncBuiltinESMExports();
+const own = new URL("./src/module.mjs", import.meta.url).href;
 if (Module.registerHooks) {
   Module.registerHooks({
     resolve: (name, context, next) => {
       const found = next(name, context);
-      return Module.isBuiltin(found.url) || found.url === new URL("./src/module.mjs", import.meta.url).href ? found : refuse(name);
+      return found.url.startsWith("node:") || found.url === own ? found : refuse(name);
     },
   });
+} else {
+  Module.register("data:text/javascript," + encodeURIComponent(`
+    let own;
+    export const initialize = (data) => { own = data; };
+    export const resolve = async (name, context, next) => {
+      const found = await next(name, context);
+      if (found.url.startsWith("node:") || found.url === own) return found;
+      throw new Error(name + " was not bundled with the module, and nothing else is imported while it runs");
+    };`), { data: own });
 }
 
 const out = (message) => {
