@@ -3,6 +3,7 @@ package custom_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/tongs-ai/tongs/custom"
 )
@@ -30,4 +31,10 @@ parameters:
 	flags, err := m.Flags(json.RawMessage(`{"loud": true, "who": "--all of you", "times": 2}`))
 	fmt.Printf("%q %v\n", flags, err)
 	// Output: ["--who=--all of you" "--times=2" "--loud=true"] <nil>
+}
+
+func ExampleGuide() {
+	text := custom.Guide("count the words of a file")
+	fmt.Println(strings.Count(text, "create_custom_tool"), strings.HasSuffix(text, "do this: count the words of a file\n"))
+	// Output: 1 true
 }

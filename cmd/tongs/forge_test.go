@@ -317,6 +317,20 @@ func TestForgeIsMadeWithTheFirstTool(t *testing.T) {
 		}
 	}
 	c, _ := d.approving()
+	prompts, err := c.ListPrompts(t.Context(), nil)
+	if err != nil || len(prompts.Prompts) != 1 || len(prompts.Prompts[0].Arguments) != 1 || prompts.Prompts[0].Arguments[0].Required {
+		t.Fatalf("%+v, %v", prompts, err)
+	}
+	for _, args := range []map[string]string{nil, {"chore": "Count the words of a file"}} {
+		got, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "write_tool", Arguments: args})
+		if err != nil || len(got.Messages) != 1 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		text, _ := got.Messages[0].Content.(*mcp.TextContent)
+		if text == nil || !strings.Contains(text.Text, "build_custom_tool") || !strings.Contains(text.Text, args["chore"]) {
+			t.Errorf("%v: %+v", args, got.Messages[0].Content)
+		}
+	}
 	if said := mcpCall(t, c, "create_custom_tool", map[string]any{"name": "one", "description": "d", "language": "sh"}); !strings.Contains(said, "/forge/one") {
 		t.Fatal(said)
 	}
