@@ -298,4 +298,3 @@ func BenchmarkObserve(b *testing.B) {
 		h.Observe(e)
 	}
 }
-

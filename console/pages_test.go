@@ -59,34 +59,35 @@ func TestLivePage(t *testing.T) {
 	b.text("#none", "No call fits")
 }
 
-// Approving with other arguments lets the waiting call go on with them; a question is answered once, and every tab sees by whom.
+// Approving with other arguments lets the waiting call of an MCP client go on with them; every tab sees by whom.
 func TestApprovalsPage(t *testing.T) {
-	s := newStand(t)
+	s := newStand(t, func(s *stand) { s.mcpToken = "0123456789abcdef0123456789abcdef" })
 	s.write("a.txt", "one\n")
 	b := newTab(t, s)
 	other := newTab(t, s)
 	other.open("/approvals")
-	q, over := s.ask("edit", `{"path":"a.txt","oldString":"one","newString":"two"}`)
+	over := s.mcpCall("edit", map[string]any{"path": "a.txt", "oldString": "one", "newString": "two"})
 	b.wait("the count in the title", `document.title.startsWith('(1)')`)
 	b.text(".toast", "waits for your answer")
 	b.open("/approvals")
 	b.text(".ask-for", "a.txt")
 	b.text(".diff .add", "two")
-	b.text(".kv", "lead → helper")
+	b.text(".kv", "agent")
 	other.text(".question .ask-for", "a.txt")
+	id := s.pending()[0].ID
 	b.click("#edit")
 	b.wait("the form", `[...document.querySelectorAll('.field textarea')].some(e => e.value === 'two')`)
 	eval[bool](b, `(e => { e.value = 'three'; e.dispatchEvent(new Event('input', {bubbles: true})); return true })([...document.querySelectorAll('.field textarea')].find(e => e.value === 'two'))`)
 	b.text("#approve", "Approve the edited call")
 	b.wait("valid arguments", `!document.querySelector('#approve.invalid')`)
 	b.click("#approve")
-	if res := <-over; !res.OK() || s.read("a.txt") != "three\n" {
-		t.Fatalf("%s; the file is %q", res.Content, s.read("a.txt"))
+	if said := <-over; s.read("a.txt") != "three\n" {
+		t.Fatalf("%s; the file is %q", said, s.read("a.txt"))
 	}
 	b.text(".over", "Approved by tester")
 	other.text(".over", "Approved by tester")
 	other.wait("an empty queue", `document.title === 'Approvals · Tongs'`)
-	got, err := s.desk.Store.Get(t.Context(), q.ID)
+	got, err := s.desk.Store.Get(t.Context(), id)
 	if err != nil || got.Answer.Channel != "console" || !strings.HasPrefix(got.Answer.By, "tester (") {
 		t.Errorf("answered %+v, %v", got.Answer, err)
 	}

@@ -14,11 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/builtin/files"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/mcpserver"
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/workspace"
@@ -41,7 +44,7 @@ type stand struct {
 	toolStates      []ToolState
 	further         []tongs.Tool
 	desk            *approval.Desk
-	mcp             http.Handler
+	mcpToken        string // serves MCP beside the console, where it is set
 	beforeListening func(*httptest.Server)
 	shownAs         string // the workspace, in pictures
 	insight         func(*workspace.Workspace) Insight
@@ -81,7 +84,7 @@ func (s *stand) up() {
 	s.registry, err = registry.New(append(append(list, testTools(s.t)...), s.further...)...)
 	must(err)
 	s.hub = NewHub()
-	s.desk = &approval.Desk{Store: s.db.Questions(approval.Options{}), Channels: []approval.Channel{Channel{}}, Wait: time.Minute}
+	s.desk = &approval.Desk{Store: s.db.Questions(approval.Options{}), Channels: []approval.Channel{Channel{}, mcpserver.Channel{}}, Wait: time.Minute}
 	s.engine, err = engine.New(engine.Options{
 		Registry: s.registry, Workspace: ws, Audit: s.db.Audit(), Grants: s.db.Grants(), State: s.db.State, Approval: s.desk,
 		Output: output.Bounds{Spill: spill}, Observe: s.hub.Observe, Rules: func() []tongs.Rule { return s.rules },
@@ -97,13 +100,21 @@ func (s *stand) up() {
 		Files: func(string) (tongs.FileView, error) { return ws.View(tongs.Path{Rel: "."}), nil }, Insight: s.insight(ws),
 	})
 	must(err)
-	s.web = httptest.NewUnstartedServer(s.server.Handler(s.mcp))
+	var besides http.Handler
+	endMCP := func() {}
+	if s.mcpToken != "" {
+		server, err := mcpserver.New(s.t.Context(), mcpserver.Options{Engine: s.engine})
+		must(err)
+		besides, endMCP = server.Handler(mcpserver.HTTPOptions{Token: s.mcpToken}), server.Close
+	}
+	s.web = httptest.NewUnstartedServer(s.server.Handler(besides))
 	if s.beforeListening != nil {
 		s.beforeListening(s.web)
 	}
 	s.web.Start()
 	s.stop = func() {
 		s.server.Close()
+		endMCP()
 		s.web.Close()
 		_ = ws.Close()
 		_ = s.db.Close()
@@ -328,4 +339,35 @@ func answerOf(channel, by string) approval.Answer {
 
 func eventOpened(id string) engine.Event {
 	return engine.Event{Kind: engine.Opened, ID: id, Call: callOf("print", `{}`)}
+}
+
+// mcpCall calls a tool as an MCP client does.
+func (s *stand) mcpCall(tool string, args map[string]any) <-chan string {
+	s.t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
+	session, err := client.Connect(s.t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: s.web.URL + "/mcp", MaxRetries: -1, HTTPClient: &http.Client{Transport: bearer(s.mcpToken)},
+	}, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	over := make(chan string, 1)
+	go func() {
+		defer session.Close()
+		res, err := session.CallTool(s.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err != nil {
+			over <- err.Error()
+			return
+		}
+		over <- res.Content[0].(*mcp.TextContent).Text
+	}()
+	return over
+}
+
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
 }
