@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/tongs-ai/tongs/internal/shown"
 )
 
 // Bounds of what a tool is made of.
@@ -214,7 +216,7 @@ func (c *content) show(before *content, note func(path string) string) string {
 			fmt.Fprintf(&b, "--- %s\n%s\n", f.Path, strings.TrimSuffix(string(data), "\n"))
 		}
 	}
-	return cut(b.String(), maxPreview)
+	return shown.Cut(b.String(), maxPreview)
 }
 
 func text(data []byte) bool {

@@ -3,6 +3,8 @@ package custom
 import (
 	_ "embed"
 	"strings"
+
+	"github.com/tongs-ai/tongs/internal/shown"
 )
 
 //go:embed guide.md
@@ -13,5 +15,5 @@ func Guide(chore string) string {
 	if chore = strings.TrimSpace(chore); chore == "" {
 		return guide
 	}
-	return guide + "\nThe tool should do this: " + cut(chore, maxUsage) + "\n"
+	return guide + "\nThe tool should do this: " + shown.Cut(chore, maxUsage) + "\n"
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/shown"
 )
 
 // ManifestName is the name of the file that describes a tool.
@@ -31,6 +32,12 @@ const (
 	maxParameters = 64
 	maxExamples   = 32
 	maxTimeout    = time.Hour
+)
+
+// Bounds of what a model is shown of a tool.
+const (
+	maxText  = 1 << 10
+	maxUsage = 4 << 10
 )
 
 // Manifest is what tool.yaml says.
@@ -296,7 +303,7 @@ func (m *Manifest) schema() (*jsonschema.Schema, error) {
 		Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
 	for _, p := range m.Parameters {
-		prop := &jsonschema.Schema{Type: p.Type, Description: readable(p.Description, maxText), Enum: p.Enum}
+		prop := &jsonschema.Schema{Type: p.Type, Description: shown.Text(strings.TrimSpace(p.Description), maxText), Enum: p.Enum}
 		if p.Type == "array" {
 			items := p.Items
 			if items == "" {

@@ -16,6 +16,7 @@ import (
 	"text/template"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/shown"
 )
 
 //go:embed templates/*.tmpl
@@ -154,7 +155,7 @@ func (s *Scaffolded) Text() string {
 	for _, f := range s.files {
 		fmt.Fprintf(&b, "--- %s\n%s\n", f.name, strings.TrimSuffix(string(f.data), "\n"))
 	}
-	return cut(b.String(), maxPreview)
+	return shown.Cut(b.String(), maxPreview)
 }
 
 // Write makes the directory of the tool in the forge, with all of its files or not at all. One that is there is an error.
@@ -227,7 +228,7 @@ func render(name string, m *Manifest) ([]byte, error) {
 
 // oneLine is text that can stand in a comment or a document string of any language.
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(readable(s, maxText)), " ")
+	s = strings.Join(strings.Fields(shown.Text(s, maxText)), " ")
 	return strings.NewReplacer(`"`, "'", `\`, "/", "*/", "* /").Replace(s)
 }
 

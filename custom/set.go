@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/shown"
 )
 
 // Toolset is what configuration knows custom tools by; Root is the root that the forge is, so that files in it are
@@ -220,7 +221,7 @@ func (s *Set) known(name string) (*entry, error) {
 	if len(names) == 0 {
 		return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no custom tool %q; there are none yet: create_custom_tool makes one", name)
 	}
-	return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no custom tool %q; there are %s", name, cut(strings.Join(names, ", "), maxText))
+	return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no custom tool %q; there are %s", name, shown.Cut(strings.Join(names, ", "), maxText))
 }
 
 // Review is a tool as it is, beside what was approved.

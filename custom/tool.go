@@ -16,6 +16,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/shown"
 )
 
 // maxValue is how much of its output is read as a structured value.
@@ -48,8 +49,8 @@ func (s *Set) newTool(e *entry) tongs.Tool {
 	}
 	spec.Input, spec.Source.Digest = input, e.digest
 	spec.Needs, spec.Optional = e.manifest.permissions()
-	spec.Description = readable(e.manifest.Description, maxText)
-	if usage := readable(e.manifest.Usage, maxUsage); usage != "" {
+	spec.Description = shown.Text(strings.TrimSpace(e.manifest.Description), maxText)
+	if usage := shown.Text(strings.TrimSpace(e.manifest.Usage), maxUsage); usage != "" {
 		spec.Description += "\n\n" + usage
 	}
 	if e.record.Digest != e.digest {
@@ -60,7 +61,7 @@ func (s *Set) newTool(e *entry) tongs.Tool {
 
 // brokenTool stands for one that cannot be called, and says why.
 func brokenTool(spec *tongs.Spec, why string) tongs.Tool {
-	spec.Description = "Cannot be used: " + readable(why, 200)
+	spec.Description = "Cannot be used: " + shown.Text(why, 200)
 	return tongs.Lazy(*spec, func(context.Context, tongs.InitContext) (tongs.Tool, error) {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "%s", why)
 	})

@@ -7,13 +7,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/shown"
 	"github.com/tongs-ai/tongs/schema"
 )
 
@@ -142,7 +141,7 @@ func (d Definition) bounded() Definition {
 		return d
 	}
 	return Definition{
-		Name: cut(d.Name, 200), Description: cut(d.Description, maxDescription),
+		Name: shown.Cut(d.Name, 200), Description: shown.Cut(d.Description, maxDescription),
 		Broken: fmt.Sprintf("its definition has %d bytes, more than %d", size, maxDefinition),
 	}
 }
@@ -153,30 +152,6 @@ func (d *Definition) destructive() bool {
 		Destructive *bool `json:"destructiveHint"`
 	}
 	return json.Unmarshal(d.Annotations, &a) == nil && a.Destructive != nil && *a.Destructive
-}
-
-// cut shortens text to at most n bytes and says so.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + " … (cut)"
-}
-
-// readable is text of a server as a model may see it: bounded, and without characters that do not show.
-func readable(s string, n int) string {
-	return cut(strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if !unicode.IsPrint(r) && r != ' ' || r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0000 && r <= 0xe0fff {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD")), n)
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9_-]`)
@@ -204,7 +179,7 @@ func (d *Definition) unusable() string {
 		err = new(schema.Validator).Compile(&tongs.Spec{Name: "x", Input: in, Output: out})
 	}
 	if err != nil {
-		return cut(fmt.Sprintf("its schema cannot be used: %v", err), 500)
+		return shown.Cut(fmt.Sprintf("its schema cannot be used: %v", err), 500)
 	}
 	return ""
 }

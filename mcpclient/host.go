@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/shown"
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
 	"github.com/tongs-ai/tongs/netguard"
 )
@@ -220,7 +221,7 @@ func (h *host) explain(ctx context.Context, s *session, err error) error {
 		if _, ok := errors.AsType[*tongs.Error](why); ok {
 			return why
 		}
-		return tongs.Errorf(tongs.CodeNetworkError, "the MCP server %s could not be reached: %s", h.cfg.Name, readable(why.Error(), 500))
+		return tongs.Errorf(tongs.CodeNetworkError, "the MCP server %s could not be reached: %s", h.cfg.Name, shown.Text(why.Error(), 500))
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.Cause(ctx)
@@ -239,7 +240,7 @@ func (h *host) explain(ctx context.Context, s *session, err error) error {
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		if e, ok := errors.AsType[*tongs.Error](ended); ok && !strings.Contains(e.Message, "exit code") && !strings.Contains(e.Message, "it said") {
-			e.Message += ": " + readable(err.Error(), 500)
+			e.Message += ": " + shown.Text(err.Error(), 500)
 		}
 	}
 	return ended

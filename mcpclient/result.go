@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/shown"
 	"github.com/tongs-ai/tongs/schema"
 )
 
@@ -31,7 +32,7 @@ func result(spec *tongs.Spec, validator *schema.Validator, from *mcp.CallToolRes
 	}
 	res.Content = strings.Join(text, "\n")
 	if from.IsError {
-		said := cut(strings.TrimSpace(res.Content), 2000)
+		said := shown.Cut(strings.TrimSpace(res.Content), 2000)
 		if said == "" {
 			said = "it gives no reason"
 		}
@@ -62,7 +63,7 @@ func part(res *tongs.Result, c mcp.Content) string {
 		if name == "" {
 			name = fmt.Sprintf("%s%d%s", kind, len(res.Attachments)+1, extension(mimeType))
 		}
-		res.Attachments = append(res.Attachments, tongs.Attachment{Name: cut(name, 200), MIME: cut(mimeType, 200), Size: int64(len(data)), Data: data})
+		res.Attachments = append(res.Attachments, tongs.Attachment{Name: shown.Cut(name, 200), MIME: shown.Cut(mimeType, 200), Size: int64(len(data)), Data: data})
 		return ""
 	}
 	switch c := c.(type) {

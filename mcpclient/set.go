@@ -13,6 +13,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/shown"
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
 	"github.com/tongs-ai/tongs/netguard"
 	"github.com/tongs-ai/tongs/schema"
@@ -336,7 +337,7 @@ func (s *Set) Instructions(server string) string {
 	if err != nil || r.Approved == nil || r.Seen == nil || r.Approved.Instructions != r.Seen.Instructions {
 		return ""
 	}
-	return readable(r.Approved.Instructions, maxDescription)
+	return shown.Text(r.Approved.Instructions, maxDescription)
 }
 
 // Review is what a server says of itself, beside what was approved.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs/internal/shown"
 )
 
 // Bounds of what a server may send.
@@ -346,12 +348,12 @@ func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	data := bytes.TrimSpace(t.data)
-	const shown = 600
-	if len(data) > shown {
-		data = data[len(data)-shown:]
+	const most = 600
+	if len(data) > most {
+		data = data[len(data)-most:]
 		if i := bytes.IndexByte(data, '\n'); i >= 0 {
 			data = data[i+1:]
 		}
 	}
-	return readable(string(data), shown)
+	return shown.Text(string(data), most)
 }
