@@ -133,6 +133,8 @@ func (s *sheet) hides(n *html.Node) bool { return s.marked[n] }
 const (
 	maxSheet = 256 << 10
 	maxRules = 200
+	// maxLooks bounds how many elements are looked at, over all rules.
+	maxLooks = 20_000_000
 )
 
 // readSheet finds the elements that the style elements of a page hide. A rule that would hide most of what the page says is
@@ -146,7 +148,7 @@ func readSheet(doc *html.Node) *sheet {
 	sizes := map[*html.Node]int{}
 	all, rules := measure(doc, sizes), 0
 	for selector := range hidingRules(text) {
-		if rules++; rules > maxRules {
+		if rules++; rules > maxRules || rules*len(sizes) > maxLooks {
 			break
 		}
 		compiled, err := cascadia.ParseGroup(selector)
@@ -229,7 +231,7 @@ func hidingRules(text string) iter.Seq[string] {
 			}
 			body := rest[:end]
 			text = rest[min(end+1, len(rest)):]
-			if selector == "" || strings.Contains(selector, ":hover") || strings.Contains(selector, "::") {
+			if selector == "" || strings.Contains(selector, ":") { // states, and what takes long to find
 				continue
 			}
 			if parseStyle(body).hides("") && !yield(selector) {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/andybalholm/cascadia"
-
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/egress"
 )
@@ -173,7 +171,7 @@ func parseURL(text string) (*url.URL, error) {
 	if err != nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%q is no address: write it like https://example.com/page", short(text))
 	}
-	if u.Scheme == "" || u.Host == "" {
+	if u.Scheme == "" || u.Hostname() == "" {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%q has no scheme or no host: write it like https://example.com/page", short(text))
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
@@ -183,8 +181,8 @@ func parseURL(text string) (*url.URL, error) {
 // planFetch says which host is reached and what is sent there.
 func (s *set) planFetch(ctx context.Context, _ *tongs.View, in Input) (*tongs.Plan, error) {
 	if in.Selector != "" {
-		if _, err := cascadia.ParseGroup(in.Selector); err != nil {
-			return nil, tongs.Errorf(tongs.CodeInvalidArgs, "selector %q cannot be read: %v", short(in.Selector), err)
+		if _, err := parseSelector(in.Selector); err != nil {
+			return nil, err
 		}
 	}
 	req, err := request(ctx, in)

@@ -108,8 +108,10 @@ const largePage = 1 << 20
 // content returns the main part of the page: what readability finds, unless that leaves out too much.
 func (p *page) content() *html.Node {
 	body := p.body()
+	sizes := map[*html.Node]int{}
+	whole := measure(body, sizes)
 	for _, n := range cascadia.QueryAll(body, chrome) {
-		if n.Parent != nil && weight(n)*2 < weight(body)+1 {
+		if n.Parent != nil && sizes[n]*2 <= whole {
 			n.Parent.RemoveChild(n)
 		}
 	}
@@ -191,11 +193,23 @@ func onlyOne(n *html.Node, selector string) *html.Node {
 	return found[0]
 }
 
-// pick returns the elements that a selector is about, those inside others left out.
-func (p *page) pick(selector string) ([]*html.Node, error) {
+// parseSelector reads a selector. Those that look at the same elements again and again are refused.
+func parseSelector(selector string) (cascadia.SelectorGroup, error) {
+	if strings.Count(strings.ToLower(selector), ":has") > 1 {
+		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "selector %q has more than one :has; write a simpler one", short(selector))
+	}
 	compiled, err := cascadia.ParseGroup(selector)
 	if err != nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "selector %q cannot be read: %v", short(selector), err)
+	}
+	return compiled, nil
+}
+
+// pick returns the elements that a selector is about, those inside others left out.
+func (p *page) pick(selector string) ([]*html.Node, error) {
+	compiled, err := parseSelector(selector)
+	if err != nil {
+		return nil, err
 	}
 	found := map[*html.Node]bool{}
 	all := cascadia.QueryAll(p.doc, compiled)
