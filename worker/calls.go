@@ -123,7 +123,7 @@ func (x *run) look(ctx context.Context, scoped tongs.Caller, step int, c model.C
 	if err == nil {
 		t.note.Tool, t.title = explained.Tool, explained.Message
 		t.reads = len(explained.Effects) > 0 && !slices.ContainsFunc(explained.Effects, func(e tongs.Effect) bool {
-			return e.Kind != tongs.EffectRead && (e.Kind != tongs.EffectNetwork || e.Sends || e.Unknown)
+			return e.Unknown || e.Kind != tongs.EffectRead && (e.Kind != tongs.EffectNetwork || e.Sends)
 		})
 		for _, e := range explained.Effects {
 			if (e.Kind == tongs.EffectWrite || e.Kind == tongs.EffectDelete) && !e.Unknown {

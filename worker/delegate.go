@@ -276,7 +276,7 @@ func report(s *Session) (*tongs.Result, error) {
 		return nil, err
 	}
 	res := &tongs.Result{
-		Title: fmt.Sprintf("%s: %s", s.Worker, firstLine(s.Answer)), Content: s.Answer, Value: value,
+		Title: firstLine(s.Answer), Content: s.Answer, Value: value,
 		Metadata: map[string]any{"worker": s.ID, "state": string(s.State), "turns": s.Turns, "tokens": s.Total.Input + s.Total.Output},
 	}
 	if s.State != Done {

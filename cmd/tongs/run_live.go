@@ -33,6 +33,7 @@ type liveScreen struct {
 	md     *markdown
 	text   string // of the answer, after the last whole line
 	blank  bool   // the last settled line was empty
+	spoke  bool   // the last settled line was of an answer
 	calls  []*liveCall
 	todos  []todo.Item
 	status *worker.Session
@@ -69,7 +70,14 @@ func dumb() bool {
 }
 
 func newLiveScreen(out io.Writer) *liveScreen {
-	s := &liveScreen{
+	s := stillScreen(out)
+	s.stopped.Go(s.tick)
+	return s
+}
+
+// stillScreen is a live screen that is drawn by events alone.
+func stillScreen(out io.Writer) *liveScreen {
+	return &liveScreen{
 		out: colorprofile.NewWriter(out, os.Environ()), md: newMarkdown(), now: time.Now, begun: time.Now(), stop: make(chan struct{}),
 		width: func() int {
 			if f, ok := out.(*os.File); ok {
@@ -80,8 +88,6 @@ func newLiveScreen(out io.Writer) *liveScreen {
 			return 80
 		},
 	}
-	s.stopped.Go(s.tick)
-	return s
 }
 
 // tick keeps the times that are shown up to date.
@@ -171,7 +177,19 @@ func (s *liveScreen) write(text string) {
 		s.text = rest
 		lines = append(lines, s.md.line(cleanLines(line), s.columns())...)
 	}
-	s.draw(s.spaced(lines))
+	s.draw(s.spoken(lines))
+}
+
+// spoken sets lines of an answer apart from what came before.
+func (s *liveScreen) spoken(lines []string) []string {
+	if len(lines) == 0 {
+		return nil
+	}
+	if !s.spoke && s.status != nil && s.status.Turns > 0 {
+		lines = append([]string{""}, lines...)
+	}
+	s.spoke = true
+	return s.spaced(lines)
 }
 
 // flush settles what is left of the answer.
@@ -181,7 +199,7 @@ func (s *liveScreen) flush() {
 	}
 	lines := s.md.line(cleanLines(s.text), s.columns())
 	s.text, s.md.fence = "", false
-	s.draw(s.spaced(lines))
+	s.draw(s.spoken(lines))
 }
 
 // spaced leaves out empty lines after empty ones.
@@ -199,6 +217,9 @@ func (s *liveScreen) spaced(lines []string) (out []string) {
 // settle prints lines above the region.
 func (s *liveScreen) settle(lines ...string) {
 	var out []string
+	if s.spoke {
+		out, s.spoke = append(out, ""), false
+	}
 	for _, line := range lines {
 		out = append(out, split(ansi.Wrap(line, s.columns(), ""))...)
 	}
