@@ -30,6 +30,7 @@ import (
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/search/live"
+	"github.com/tongs-ai/tongs/telemetry"
 	"github.com/tongs-ai/tongs/worker"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -148,6 +149,7 @@ type system struct {
 	confined  *confine.Confiner
 	mcp       *mcpclient.Set
 	forge     *forge
+	telemetry *telemetry.Telemetry
 	modules   *modules
 	workers   *workers
 	// live knows the files of the workspace, in a process that lives on; nil elsewhere.
@@ -214,6 +216,7 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 		if confined, err = sys.connect(&opt, w); err != nil {
 			return nil, err
 		}
+		sys.addTelemetry(a, &opt)
 		if w.unattended && !a.ownState(sys.stateDir) {
 			opt.Grants = sessionGrants{opt.Grants}
 		}
@@ -375,6 +378,7 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 }
 
 func (s *system) close() {
+	s.endTelemetry()
 	if s.live != nil {
 		_ = s.live.Close()
 	}
