@@ -13,7 +13,7 @@ import (
 	"github.com/tongs-ai/tongs/model/gemini"
 )
 
-func turn(t *testing.T, req *model.Request, events ...string) (resp *model.Response, err error, body string) { //nolint:revive,staticcheck // the error is not last, to read well below
+func turn(t *testing.T, req *model.Request, events ...string) (resp *model.Response, body string, err error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -29,7 +29,7 @@ func turn(t *testing.T, req *model.Request, events ...string) (resp *model.Respo
 		t.Fatal(err)
 	}
 	resp, err = m.Turn(t.Context(), req, nil)
-	return resp, err, body
+	return resp, body, err
 }
 
 func hello() *model.Request {
@@ -58,7 +58,7 @@ func TestOddAnswers(t *testing.T) {
 		"an error":                   {[]string{`{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}`}, model.StopEnd, true, 0},
 		"a part that is not known":   {[]string{parts(`{"executableCode":{"code":"x"}}`, "STOP")}, model.StopEnd, false, 0},
 	} {
-		resp, err, _ := turn(t, hello(), test.events...)
+		resp, _, err := turn(t, hello(), test.events...)
 		e, _ := errors.AsType[*model.Error](err)
 		if resp == nil || resp.Stop != test.stop || test.partial != (e != nil && e.Partial && e.Retry) || !test.partial && err != nil || len(resp.Message.Calls()) != test.calls {
 			t.Errorf("%s: %+v, %#v", name, resp, err)
@@ -73,7 +73,7 @@ func TestOddAnswers(t *testing.T) {
 // What the API gave no ID gets none back, and signatures stand where they stood.
 func TestWhatComesBack(t *testing.T) {
 	req := hello()
-	resp, err, _ := turn(t, req, parts(`{"text":"hm","thought":true},{"text":"I look.","thoughtSignature":"c2ln"},{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"Y2FsbA=="},{"functionCall":{"id":"own","name":"g"}}`, "STOP"))
+	resp, _, err := turn(t, req, parts(`{"text":"hm","thought":true},{"text":"I look.","thoughtSignature":"c2ln"},{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"Y2FsbA=="},{"functionCall":{"id":"own","name":"g"}}`, "STOP"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestWhatComesBack(t *testing.T) {
 	req.Messages = append(req.Messages, resp.Message, model.Message{Role: model.User, Parts: []model.Part{
 		{Result: &model.Result{ID: calls[0].ID, Name: "f", Text: "1"}}, {Result: &model.Result{ID: calls[1].ID, Name: "g", Text: "bad", Failed: true}},
 	}})
-	resp, err, body := turn(t, req, parts(`{"text":"done"},{"text":"","thoughtSignature":"ZW5k"}`, "STOP"))
+	resp, body, err := turn(t, req, parts(`{"text":"done"},{"text":"","thoughtSignature":"ZW5k"}`, "STOP"))
 	if err != nil || resp.Message.Text() != "done" {
 		t.Fatal(resp, err)
 	}
@@ -91,7 +91,7 @@ func TestWhatComesBack(t *testing.T) {
 		t.Errorf("sent %s\nwant %s", body, want)
 	}
 	req.Messages = append(req.Messages, resp.Message, hello().Messages[0])
-	if _, err, body = turn(t, req, parts(`{"text":"x"}`, "STOP")); err != nil || !strings.Contains(body, `[{"text":"done"},{"text":"","thoughtSignature":"ZW5k"}]`) {
+	if _, body, err = turn(t, req, parts(`{"text":"x"}`, "STOP")); err != nil || !strings.Contains(body, `[{"text":"done"},{"text":"","thoughtSignature":"ZW5k"}]`) {
 		t.Errorf("%v, %s", err, body)
 	}
 }
