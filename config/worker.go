@@ -37,8 +37,8 @@ const WorkersDir = "workers"
 type Worker struct {
 	worker.File
 	Toolsets Toolsets
-	// Warnings are what works, and not as somebody may think.
-	Warnings []string
+	// Warnings are what does not count, and Advice what works, and not as somebody may think.
+	Warnings, Advice []string
 }
 
 // WorkerOptions say how a worker file is read.
@@ -97,7 +97,7 @@ func ParseWorker(path string, data []byte, opt WorkerOptions) (*Worker, error) {
 	if m := l.mode; m != nil {
 		w.mode(m)
 	}
-	w.warn()
+	w.advise()
 	return w, nil
 }
 
@@ -186,11 +186,11 @@ func (w *Worker) mode(m *located[tongs.Mode]) {
 	}
 }
 
-// warn tells what works, and not as somebody may think.
-func (w *Worker) warn() {
+// advise tells what works, and not as somebody may think.
+func (w *Worker) advise() {
 	touches := slices.ContainsFunc(w.File.Toolsets, func(t string) bool { return slices.Contains([]string{"filesystem", "search", "shell", "code"}, t) })
 	if touches && !w.Zoned {
-		w.Warnings = append(w.Warnings, "it declares no zones: started by a person it works in the whole workspace, called by another worker it can touch no file")
+		w.Advice = append(w.Advice, "it declares no zones: started by a person it works in the whole workspace, called by another worker it can touch no file")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -90,7 +91,8 @@ func (a *app) listWorkers() ([]workerRow, error) {
 		f, err := files.load(at.Path)
 		if err != nil {
 			name := strings.TrimSuffix(filepath.Base(at.Path), filepath.Ext(at.Path))
-			list = append(list, workerRow{Name: name, Path: at.Path, Problem: err.Error()})
+			problem := strings.ReplaceAll(err.Error(), "CONFIG_ERROR: "+at.Path+":", "line ")
+			list = append(list, workerRow{Name: name, Path: at.Path, Problem: problem})
 			continue
 		}
 		list = append(list, workerRow{
@@ -132,7 +134,7 @@ func (a *app) checkWorker(ctx context.Context, path string) error {
 		return err
 	}
 	defer sys.close()
-	for _, w := range f.Warnings {
+	for _, w := range slices.Concat(f.Warnings, f.Advice) {
 		fmt.Fprintf(a.err, "warning: %s: %s\n", clean(f.Path), clean(w))
 	}
 	trust := "trusted"
