@@ -111,7 +111,7 @@ type Change struct {
 // Try decides logged calls again, by the rules in force and by the proposal, and returns where they differ.
 func Try(ctx context.Context, log audit.Log, p Proposal) (*Replay, error) {
 	t := &trial{Proposal: p, turns: map[Turn]int{}}
-	t.Replay.Unjudged, t.Replay.Changes = map[Unjudged]int{}, []Change{}
+	t.Replay.Unjudged, t.Replay.Changes, t.Turns = map[Unjudged]int{}, []Change{}, []Turn{}
 	t.then = slices.DeleteFunc(slices.Clone(p.Rules), func(r tongs.Rule) bool { return slices.Contains(p.Without, policy.RuleID(r)) })
 	t.then = append(t.then, p.Add...)
 	for row, err := range audit.Stream(ctx, log, audit.Filter{Intents: true, Since: p.Since}) {

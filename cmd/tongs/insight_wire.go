@@ -52,7 +52,9 @@ func (s *system) copies(ctx context.Context) bool {
 
 // insight is what the pages of the console about rules, sessions and statistics need.
 func (s *system) insight() webconsole.Insight {
-	return webconsole.Insight{Roots: s.workspace.Digest(), Copies: s.copies, Rules: &ruleFile{sys: s}, Workers: &workerRuns{s.workers.store, s}}
+	return webconsole.Insight{
+		Workspace: s.workspace.Dir(), Roots: s.workspace.Digest(), Copies: s.copies, Rules: &ruleFile{sys: s}, Workers: &workerRuns{s.workers.store, s},
+	}
 }
 
 // workerRuns are the runs of workers, with what they have to do.

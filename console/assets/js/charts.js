@@ -47,7 +47,7 @@ function frame({buckets, width: step, most, format, height, about, read, draw}) 
     for (let i = 0; i <= 4; i++) {
       const value = most * i / 4;
       el.append(
-        svg('line', {class: 'grid', x1: left, x2: width - right, y1: y(value), y2: y(value)}),
+        svg('line', {class: 'gridline', x1: left, x2: width - right, y1: y(value), y2: y(value)}),
         svg('text', {class: 'tick', x: left - 8, y: y(value) + 4, 'text-anchor': 'end'}, format(value)));
     }
     draw(el, {x, y, column, base: y(0)});
@@ -63,7 +63,7 @@ function frame({buckets, width: step, most, format, height, about, read, draw}) 
     buckets.forEach((b, i) => {
       const words = spoken(new Date(b.start), step) + ': ' + read(b);
       const show = () => { readout.textContent = words; };
-      el.append(svg('rect', {class: 'column', x: x(i), y: top, width: column, height: inner.h, onpointerenter: show}, svg('title', {}, words)));
+      el.append(svg('rect', {class: 'slot', x: x(i), y: top, width: column, height: inner.h, onpointerenter: show}, svg('title', {}, words)));
     });
     el.addEventListener('pointerleave', () => { readout.textContent = '\u00a0'; });
     return el;
@@ -86,7 +86,7 @@ export function bars({buckets, width, series, about, read, format = n => String(
           if (!value) continue;
           const size = Math.max(1.5, base - y(value));
           at -= size;
-          el.append(svg('rect', {class: 'bar ' + s.kind, x: x(i) + gap / 2, y: at, width: Math.max(1, column - gap), height: size}));
+          el.append(svg('rect', {class: 'ink ' + s.kind, x: x(i) + gap / 2, y: at, width: Math.max(1, column - gap), height: size}));
         }
       });
     },
@@ -109,14 +109,14 @@ export function lines({buckets, width, series, about, read, format, height = 190
           open = true;
           el.append(svg('circle', {class: 'point ' + s.kind, cx, cy, r: 2.2}));
         });
-        if (path) el.append(svg('path', {class: 'line ' + s.kind, d: path}));
+        if (path) el.append(svg('path', {class: 'stroke ' + s.kind, d: path}));
       }
     },
   }), legend(series));
 }
 
 const legend = series => h('figcaption', {class: 'legend'},
-  series.map(s => h('span', {}, svg('svg', {width: 10, height: 10, 'aria-hidden': 'true'}, svg('rect', {class: 'bar ' + s.kind, width: 10, height: 10, rx: 2})), s.name)));
+  series.map(s => h('span', {}, svg('svg', {width: 10, height: 10, 'aria-hidden': 'true'}, svg('rect', {class: 'ink ' + s.kind, width: 10, height: 10, rx: 2})), s.name)));
 
 // share shows parts of a whole in one line: parts are {name, kind, count}.
 export function share(parts, about) {
@@ -127,14 +127,14 @@ export function share(parts, about) {
     for (const p of parts) {
       if (!p.count) continue;
       const w = Math.max(3, (width - 2 * parts.length) * p.count / total);
-      el.append(svg('rect', {class: 'bar ' + p.kind, x, y: 0, width: w, height: 14, rx: 3}));
+      el.append(svg('rect', {class: 'ink ' + p.kind, x, y: 0, width: w, height: 14, rx: 3}));
       x += w + 2;
     }
-    if (!total) el.append(svg('rect', {class: 'bar none', width, height: 14, rx: 3}));
+    if (!total) el.append(svg('rect', {class: 'ink none', width, height: 14, rx: 3}));
     return el;
   });
   return h('div', {}, bar, h('dl', {class: 'parts'}, parts.map(p => h('div', {},
-    h('dt', {}, svg('svg', {width: 10, height: 10, 'aria-hidden': 'true'}, svg('rect', {class: 'bar ' + p.kind, width: 10, height: 10, rx: 2})), p.name),
+    h('dt', {}, svg('svg', {width: 10, height: 10, 'aria-hidden': 'true'}, svg('rect', {class: 'ink ' + p.kind, width: 10, height: 10, rx: 2})), p.name),
     h('dd', {}, p.count.toLocaleString())))));
 }
 
@@ -144,7 +144,7 @@ export function ranks(items, kind) {
   return h('ul', {class: 'ranks'}, items.map(i => h('li', {},
     h('span', {class: 'mono small'}, i.name),
     svg('svg', {class: 'rank', viewBox: '0 0 100 8', preserveAspectRatio: 'none', 'aria-hidden': 'true'},
-      svg('rect', {class: 'bar none', width: 100, height: 8, rx: 2}), svg('rect', {class: 'bar ' + kind, width: Math.max(1, 100 * i.count / most), height: 8, rx: 2})),
+      svg('rect', {class: 'ink none', width: 100, height: 8, rx: 2}), svg('rect', {class: 'ink ' + kind, width: Math.max(1, 100 * i.count / most), height: 8, rx: 2})),
     h('b', {class: 'num'}, i.count.toLocaleString()))));
 }
 
@@ -154,5 +154,5 @@ export function spark(values, kind) {
   const at = (v, i) => (i * w / Math.max(1, values.length - 1)).toFixed(1) + ' ' + (hgt - 2 - (hgt - 4) * v / most).toFixed(1);
   const path = values.map((v, i) => (i ? 'L' : 'M') + at(v, i)).join('');
   return svg('svg', {class: 'spark', viewBox: `0 0 ${w} ${hgt}`, preserveAspectRatio: 'none', 'aria-hidden': 'true'},
-    svg('path', {class: 'area ' + kind, d: path + `L${w} ${hgt}L0 ${hgt}Z`}), svg('path', {class: 'line ' + kind, d: path}));
+    svg('path', {class: 'area ' + kind, d: path + `L${w} ${hgt}L0 ${hgt}Z`}), svg('path', {class: 'stroke ' + kind, d: path}));
 }

@@ -55,22 +55,22 @@ export function tester({propose}) {
 
 function explained(e, propose) {
   const first = e.effects.find(x => !x.unknown && (x.kind === 'execute' || x.path || x.host));
-  return h('div', {class: 'answer', data: {decision: e.decision}},
+  return h('div', {class: 'told', data: {decision: e.decision}},
     h('p', {class: 'verdict'}, decision(e.deferred ? 'copy' : e.decision), ' ',
       e.deferred ? 'It would run on a copy of the files, and what it changes there would be decided then.' : sentence[e.decision]),
     h('p', {}, e.reason),
     h('dl', {class: 'kv small'},
       h('dt', {}, 'Decided by'), h('dd', {}, h('code', {}, e.rule)),
-      h('dt', {}, 'It would'), h('dd', {}, h('ul', {class: 'plain'}, e.effects.map((x, i) => h('li', {}, effect(e, x, i))))),
+      h('dt', {}, 'It would'), h('dd', {}, h('ul', {class: 'lines'}, e.effects.map((x, i) => h('li', {}, effect(e, x, i))))),
       e.repaired?.length ? [h('dt', {}, 'Repaired'), h('dd', {}, e.repaired.join('; '))] : null),
     first ? h('p', {}, h('button', {type: 'button', class: 'quiet', onclick: () => propose.about(e, first)}, 'Propose a rule about this')) : null);
 }
 
 // effect says one effect: in the server's words where it has some.
 function effect(e, x, i) {
-  const words = e.words?.[i];
-  const target = x.unknown ? 'anything' : x.path ? (x.path.root ? '/' + x.path.root + '/' + x.path.rel : x.path.rel) : x.argv ? x.argv.map(w => w.split('\0').pop()).join(' ') : x.host;
-  return [words?.verb ?? x.kind, ' ', h('code', {}, words?.target ?? target ?? ''), x.mustAsk ? h('span', {class: 'badge warn'}, 'must be asked for') : null, x.why ? h('span', {class: 'muted'}, ' ' + x.why) : null];
+  const words = e.words?.length === e.effects.length ? e.words[i] : null;
+  const why = words?.why ?? x.why;
+  return [words?.text ?? x.kind, ' ', x.mustAsk ? h('span', {class: 'badge warn'}, 'must be asked for') : null, why ? h('span', {class: 'muted'}, ' ' + why) : null];
 }
 
 // proposer replays and saves proposed rules.
@@ -99,7 +99,7 @@ export function proposer({saved}) {
       try {
         const done = await post('/api/policy/save', {rules: lines, base: tried.draft.base});
         toast('Saved in ' + done.path, 'good');
-        fill(result, h('p', {class: 'answer'}, 'Saved in ', h('code', {}, done.path), '. It is in force here; other running Tongs processes take it up when they start again.'));
+        fill(result, h('p', {class: 'told'}, 'Saved in ', h('code', {}, done.path), '. It is in force here; other running Tongs processes take it up when they start again.'));
         saved();
       } catch (error) {
         button.disabled = false;
@@ -108,7 +108,7 @@ export function proposer({saved}) {
     });
     return h('div', {class: 'draft'},
       h('h3', {}, 'What would be written to ', h('code', {}, tried.draft.path)),
-      h('pre', {class: 'code diff'}, tried.draft.diff.split('\n').filter(l => !/^(---|\+\+\+) /.test(l)).map(l =>
+      h('pre', {class: 'code draft-diff'}, tried.draft.diff.split('\n').filter(l => !/^(---|\+\+\+) /.test(l)).map(l =>
         h('span', {class: l[0] === '+' ? 'add' : l[0] === '-' ? 'del' : 'muted'}, l + '\n'))),
       h('div', {class: 'actions'}, button, tried.replay.looser ? h('span', {class: 'small muted'}, 'It lets agents do more without asking.') : null));
   }
@@ -142,12 +142,12 @@ function shownReplay(tried, title) {
   if (r.unjudged.redacted) left.push(`${r.unjudged.redacted} hold something that the log did not keep`);
   if (r.unjudged.older) left.push(`${r.unjudged.older} were logged by an older version`);
   if (r.unjudged.elsewhere) left.push(`${r.unjudged.elsewhere} belong to other workspaces`);
-  return h('div', {class: 'answer', data: {changed: r.changed}},
+  return h('div', {class: 'told', data: {changed: r.changed}},
     tried.rules.map(rule => h('p', {class: 'small'}, 'The rule: ', h('code', {}, rule.text))),
     h('p', {class: 'verdict'}, h('b', {}, title + ', '), r.changed ? `${r.changed} of ${plural(r.judged, 'call')} would be decided otherwise` : `none of ${plural(r.judged, 'call')} would be decided otherwise`,
       r.changed ? ': ' + [r.stricter && r.stricter + ' more strictly', r.looser && r.looser + ' more leniently'].filter(Boolean).join(', ') + '.' : '.'),
     r.turns.map(t => h('p', {class: 'turn'}, h('b', {}, t.calls), ' ', decision(t.now), h('span', {'aria-label': 'becomes'}, ' → '), decision(t.then))),
-    r.changes.length ? h('div', {class: 'scroll changes', tabindex: 0, role: 'region', 'aria-label': 'Calls that would be decided otherwise'}, h('table', {class: 'table'},
+    r.changes.length ? h('div', {class: 'wide changed-calls', tabindex: 0, role: 'region', 'aria-label': 'Calls that would be decided otherwise'}, h('table', {class: 'table'},
       h('thead', {}, h('tr', {}, ['When', 'Call', 'Ended', 'Now', 'Then'].map(n => h('th', {scope: 'col'}, n)))),
       h('tbody', {}, r.changes.map(c => h('tr', {data: {call: c.call}},
         h('td', {class: 'small muted'}, when(c.started)),

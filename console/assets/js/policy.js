@@ -19,15 +19,17 @@ const layers = [
   ['builtin', 'Comes with Tongs', 'Defaults; any word of yours goes before them.'],
 ];
 
+const doing = {execute: 'commands', network: 'hosts', read: 'reading', write: 'writing', delete: 'deleting'};
+
 const source = r => r.builtIn ? 'builtin' : r.layer;
 
 // about says what a rule is about, with its pattern set apart.
 function about(r) {
   const words = [];
-  if (r.tool) words.push('tool ', h('code', {}, r.tool), ' ');
-  else if (r.toolset) words.push(r.toolset + ' ');
+  if (r.tool) words.push('tool ', h('code', {}, r.tool), r.effects ? ': ' : ' ');
+  else if (r.toolset) words.push(r.toolset + (r.effects ? ': ' : ' '));
   else if (!r.effects) words.push('every tool ');
-  if (r.effects) words.push(r.effects.replaceAll(',', ', ') + ' ');
+  if (r.effects) words.push(r.effects.split(',').map(e => doing[e] ?? e).join(', ') + ' ');
   if (r.pattern) words.push(h('code', {class: 'pattern'}, r.pattern));
   return words;
 }
@@ -45,7 +47,7 @@ function ruleRow(r, tools) {
 }
 
 function ruleTable(list, tools) {
-  return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Rules'}, h('table', {class: 'table rules'},
+  return h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Rules'}, h('table', {class: 'table rules'},
     h('thead', {}, h('tr', {}, h('th', {class: 'num', scope: 'col'}, 'Calls'), ['Decision', 'About', 'Where'].map(n => h('th', {scope: 'col'}, n)),
       h('th', {class: 'num', scope: 'col'}, 'Last'), h('th', {}, h('span', {class: 'sr'}, 'Actions')))),
     h('tbody', {}, list.map(r => ruleRow(r, tools)))));
@@ -70,7 +72,7 @@ function grants(p) {
   const list = p.grants;
   return h('section', {class: 'panel', id: 'grants'}, h('div', {class: 'pad'}, h('h2', {}, 'Remembered approvals'),
     h('p', {class: 'muted small'}, 'What you approved for a session or for always. Each lapses when the rules about it change.')),
-  list.length ? h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Remembered approvals'}, h('table', {class: 'table'},
+  list.length ? h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Remembered approvals'}, h('table', {class: 'table'},
     h('thead', {}, h('tr', {}, h('th', {class: 'num', scope: 'col'}, 'Calls'), ['Tool', 'Covers', 'For', 'Given'].map(n => h('th', {scope: 'col'}, n)), h('th', {}, h('span', {class: 'sr'}, 'Actions')))),
     h('tbody', {}, list.map(g => h('tr', {data: {grant: g.id}},
       h('td', {class: 'num hits'}, g.hits.calls.toLocaleString()),
@@ -97,7 +99,7 @@ async function revoke(g, button) {
 
 const table = p => h('details', {class: 'panel pad'}, h('summary', {}, 'How a call is decided'),
   h('p', {class: 'muted small'}, 'Each effect of a call takes these rows from the top; the first that speaks decides it, and the strictest effect decides the call.'),
-  h('ol', {class: 'steps'}, p.steps.map(s => h('li', {}, h('b', {}, s.step), ' ', plain(s.when), ' ', h('span', {class: 'muted'}, plain(s.then))))));
+  h('ol', {class: 'decision-steps'}, p.steps.map(s => h('li', {}, h('b', {}, s.step), ' ', plain(s.when), ' ', h('span', {class: 'muted'}, plain(s.then))))));
 
 // plain shows text with its `words` as code.
 const plain = text => text.split('`').map((part, i) => i % 2 ? h('code', {}, part) : part);

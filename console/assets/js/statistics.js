@@ -11,10 +11,10 @@ const chips = [...document.querySelectorAll('[data-window]')];
 let shown = new URLSearchParams(location.search).get('window') ?? 'day';
 if (!chips.some(c => c.dataset.window === shown)) shown = 'day';
 
-const percent = share => share === 1 ? '100%' : (Math.floor(share * 1000) / 10).toFixed(share < .1 ? 1 : 0) + '%';
+const percent = share => share === 1 ? '100%' : share > 0 && share < .01 ? '<1%' : Math.floor(share * 100) + '%';
 
 function card(title, value, about, values, kind) {
-  return h('section', {class: 'panel card'},
+  return h('section', {class: 'panel number'},
     h('h2', {class: 'small muted'}, title), h('p', {class: 'value', data: {card: title}}, value), h('p', {class: 'small muted'}, about), spark(values, kind));
 }
 
@@ -23,7 +23,7 @@ const others = b => b.cancelled + b.running + b.interrupted;
 function cards(s) {
   const ran = s.ok + s.errors + s.cancelled;
   const of = f => s.buckets.map(f);
-  return h('div', {class: 'cards'},
+  return h('div', {class: 'numbers'},
     card('Calls', s.calls.toLocaleString(), plural(s.sessions, 'session') + (s.running ? ', ' + s.running + ' running' : ''), of(b => b.calls), 'ok'),
     card('Succeeded', ran ? percent(s.ok / ran) : '–', s.ok.toLocaleString() + ' of ' + ran.toLocaleString() + ' that ran', of(b => b.ok), 'good'),
     card('Failed', s.errors.toLocaleString(), s.codes.length ? plural(s.codes.length, 'code') : 'no errors', of(b => b.errors), 'bad'),
@@ -60,7 +60,7 @@ function charts(s) {
 }
 
 function tools(s) {
-  return h('section', {class: 'panel'}, h('div', {class: 'pad'}, h('h2', {}, 'Tools')), h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Tools'},
+  return h('section', {class: 'panel'}, h('div', {class: 'pad'}, h('h2', {}, 'Tools')), h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Tools'},
     h('table', {class: 'table', id: 'tools'},
       h('thead', {}, h('tr', {}, ['Tool', 'Calls', 'Succeeded', 'Failed', 'Not allowed', 'Median', 'p95', 'Asked', 'Spared', 'Last used'].map((name, i) =>
         h('th', {scope: 'col', class: i ? 'num' : ''}, name)))),
