@@ -82,7 +82,9 @@ func decided(hosts ...string) *grant {
 // guard lets every name lead to a public address, which is the server.
 func guard(server net.Addr) *netguard.Guard {
 	return &netguard.Guard{
-		Resolve: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil },
+		Resolve: func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
+		},
 		Dial: func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "tcp", server.String())
@@ -166,8 +168,10 @@ func TestPrivateAddresses(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") }))
 	defer server.Close()
 	inside := &netguard.Guard{
-		Resolve: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil },
-		Dial:    guard(server.Listener.Addr()).Dial,
+		Resolve: func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+		},
+		Dial: guard(server.Listener.Addr()).Dial,
 	}
 	e := egress.New(egress.Options{Guard: inside, Private: func(host string) bool { return host == "meant.test" }})
 	g := decided("10.0.0.1", "name.test", "meant.test", "localhost")
@@ -271,7 +275,9 @@ func TestConcurrency(t *testing.T) {
 // pipes is a network of one server, in memory, so that its time can be made up.
 func pipes(answer func(net.Conn)) *netguard.Guard {
 	return &netguard.Guard{
-		Resolve: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil },
+		Resolve: func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
+		},
 		Dial: func(context.Context, netip.AddrPort) (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			go func() {
@@ -386,7 +392,9 @@ func TestProxy(t *testing.T) {
 	e := egress.New(egress.Options{
 		Proxy: http.ProxyURL(u), Retries: -1,
 		Guard: &netguard.Guard{
-			Resolve: func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("nothing is resolved here") },
+			Resolve: func(context.Context, string) ([]netip.Addr, error) {
+				return nil, errors.New("nothing is resolved here")
+			},
 			Dial: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 				dialed = append(dialed, addr.String())
 				var d net.Dialer

@@ -134,7 +134,7 @@ const (
 	maxSheet = 256 << 10
 	maxRules = 200
 	// maxLooks bounds how many elements are looked at, over all rules.
-	maxLooks = 20_000_000
+	maxLooks = 2_000_000
 )
 
 // readSheet finds the elements that the style elements of a page hide. A rule that would hide most of what the page says is
@@ -147,7 +147,12 @@ func readSheet(doc *html.Node) *sheet {
 	}
 	sizes := map[*html.Node]int{}
 	all, rules := measure(doc, sizes), 0
+	seen := map[string]bool{}
 	for selector := range hidingRules(text) {
+		if seen[selector] {
+			continue
+		}
+		seen[selector] = true
 		if rules++; rules > maxRules || rules*len(sizes) > maxLooks {
 			break
 		}

@@ -29,9 +29,9 @@ type setup struct {
 	Options
 	egress egress.Options
 	// tool stands in for those of the package.
-	tool tongs.Tool
-	rules  []tongs.Rule
-	mode   tongs.Mode
+	tool  tongs.Tool
+	rules []tongs.Rule
+	mode  tongs.Mode
 	// nobody leaves nobody to ask; answer answers, nil approves once.
 	nobody bool
 	answer func(approval.Question) approval.Answer

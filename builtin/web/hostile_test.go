@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -225,4 +226,65 @@ func TestBadCertificates(t *testing.T) {
 	defer old.Close()
 	b.point("old.test", old.Listener.Addr().String())
 	b.fails(tongs.CodeNetworkError, args{"url": "https://old.test/"})
+}
+
+// Pages that are made to keep a reader busy are converted, or given up on, like others.
+func TestPagesThatKeepOneBusy(t *testing.T) {
+	rep := strings.Repeat
+	for name, page := range map[string]string{
+		"navigation": rep("<nav>x</nav>", 2000), "deep": rep("<div>", 480) + rep("<p>x</p>", 500), "too deep": rep("<div>", 2000),
+		"tables in tables": rep("<table><tr><td>", 150) + rep("<table><tr><td>x</table>", 200), "formatting": rep("<p><b><i><u>x", 100),
+		"attributes": "<p " + rep("a=b ", 5000) + ">x", "styles": "<style>" + rep(".a .b{display:none}", 300) + "</style>" + rep("<div class=a><p class=b>x</p></div>", 300),
+		"spans": rep("<table><tr><td colspan=1000 rowspan=1000>x</table>", 100), "rows": "<table>" + rep("<tr><td rowspan=200>x", 300) + "</table>",
+		"lists": rep("<ul><li>x", 200) + rep("<li>y", 500), "quotes": rep("<blockquote>", 400) + rep("x<br>", 300), "marks": rep("*_[]`", 2000),
+		"comments": rep("<!--", 3000), "escapes": "<p style='" + rep(`\64 ;`, 3000) + "'>x", "line ends": "<pre>" + rep("\n", 20_000),
+		"selects": rep("<select><option>", 800), "pictures": rep("<svg><p><math><mi>", 400), "headings": rep("<h1>a<p>b", 400), "cards": rep("<a href=/x><div><p>x</p></div></a>", 400),
+	} {
+		a := answerOf(t, []byte("<html><body>"+page), "text/html")
+		_, err := convertBounded(t.Context(), Input{Format: "markdown"}, a, &Output{})
+		if code := tongs.CodeOf(err); code != "" && code != tongs.CodeExecutionError {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := parseSelector("a:has(b:has(c:has(d)))"); tongs.CodeOf(err) != tongs.CodeInvalidArgs {
+		t.Errorf("%v", err)
+	}
+}
+
+// prevOf is where the table of a file begins, as the file says.
+func prevOf(data []byte) string {
+	_, rest, _ := bytes.Cut(data, []byte("startxref\n"))
+	at, _, _ := bytes.Cut(rest, []byte("\n"))
+	return string(at)
+}
+
+// A file in which more is packed than fits is not unpacked, and one that its reader chokes on is kept instead of read.
+func TestHostileFiles(t *testing.T) {
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	chunk := make([]byte, 1<<20)
+	for range 80 {
+		_, _ = z.Write(chunk)
+	}
+	_ = z.Close()
+	var twice bytes.Buffer
+	z = zlib.NewWriter(&twice)
+	_, _ = z.Write(packed.Bytes())
+	_ = z.Close()
+	for name, body := range map[string][]byte{
+		"bomb":       append([]byte("%PDF-1.4\n1 0 obj << /Filter /FlateDecode >> stream\n"), packed.Bytes()...),
+		"bomb twice": append([]byte("%PDF-1.4\n1 0 obj << /Filter [/FlateDecode /FlateDecode] >> stream\r\n"), twice.Bytes()...),
+		"cut off":    pdfOf("x")[:200],
+		"loop":       bytes.ReplaceAll(pdfOf("x"), []byte("/Kids [4 0 R]"), []byte("/Kids [2 0 R]")),
+		"parents":    bytes.ReplaceAll(bytes.ReplaceAll(pdfOf("x"), []byte("/Parent 2 0 R"), []byte("/Parent 4 0 R")), []byte("/Resources"), []byte("/Xesources")),
+		"earlier":    bytes.ReplaceAll(pdfOf("x"), []byte("/Root 1 0 R"), []byte("/Root 1 0 R /Prev "+prevOf(pdfOf("x")))),
+		"no pages":   bytes.ReplaceAll(pdfOf("x"), []byte("/Count 1"), []byte("/Count 9999999")),
+		"garbage":    append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("obj << [ ( "), 1000)...),
+	} {
+		s := &set{opt: Options{}.withDefaults()}
+		out, err := s.show(t.Context(), Input{Format: "markdown"}, answerOf(t, body, "application/pdf"))
+		if err != nil || len(out.remarks) == 0 {
+			t.Errorf("%s: %+v %v", name, out, err)
+		}
+	}
 }

@@ -44,9 +44,11 @@ func normalise(doc *html.Node) {
 	for _, n := range terms {
 		embolden(n)
 	}
+	cells := maxCells
 	for _, n := range slices.Backward(tables) { // inner ones first
-		normaliseTable(n)
+		normaliseTable(n, &cells)
 	}
+	level(doc, 0)
 }
 
 func element(a atom.Atom) *html.Node {
@@ -118,14 +120,34 @@ func embolden(term *html.Node) {
 	term.AppendChild(strong)
 }
 
-// most cells that a table is given for its spans, and columns that it is taken for a table with.
 const (
-	maxCells   = 100_000
-	maxColumns = 200
+	// maxCells is how many cells the tables of a page are given for their spans, maxSpan how far a cell reaches.
+	maxCells = 5000
+	maxSpan  = 50
+	// maxNested is how deep lists and quotations lie in each other. What is deeper is shown less deep.
+	maxNested = 12
 )
 
+// level makes lists and quotations that lie too deep plain blocks.
+func level(n *html.Node, depth int) {
+	for c := range n.ChildNodes() {
+		inner := depth
+		switch c.DataAtom {
+		case atom.Ul, atom.Ol, atom.Blockquote:
+			if inner++; inner > maxNested {
+				rename(c, atom.Div)
+			}
+		case atom.Li:
+			if depth > maxNested {
+				rename(c, atom.Div)
+			}
+		}
+		level(c, inner)
+	}
+}
+
 // normaliseTable gives each place of a table a cell, or takes the table apart where it only serves to place things.
-func normaliseTable(table *html.Node) {
+func normaliseTable(table *html.Node, left *int) {
 	rows := rowsOf(table)
 	if layout(table, rows) {
 		takeApart(table)
@@ -133,15 +155,17 @@ func normaliseTable(table *html.Node) {
 	}
 	// taken are the rows that a cell above still reaches into, by column.
 	taken := map[int]int{}
-	cells := 0
+	add := func(row, before *html.Node) {
+		if *left--; *left >= 0 {
+			row.InsertBefore(element(atom.Td), before)
+		}
+	}
 	for _, row := range rows {
 		column := 0
 		fill := func() {
 			for ; taken[column] > 0; column++ {
 				taken[column]--
-				if cells++; cells < maxCells && column < maxColumns {
-					row.InsertBefore(element(atom.Td), cellAt(row, column))
-				}
+				add(row, cellAt(row, column))
 			}
 		}
 		for c := row.FirstChild; c != nil; {
@@ -157,8 +181,8 @@ func normaliseTable(table *html.Node) {
 				if high > 1 {
 					taken[column+i] = max(taken[column+i], high-1)
 				}
-				if cells++; i > 0 && cells < maxCells {
-					row.InsertBefore(element(atom.Td), next)
+				if i > 0 {
+					add(row, next)
 				}
 			}
 			column += wide
@@ -193,7 +217,7 @@ func span(cell *html.Node, key string) int {
 	if err != nil || n < 1 {
 		return 1
 	}
-	return min(n, maxColumns)
+	return min(n, maxSpan)
 }
 
 func rowsOf(table *html.Node) (rows []*html.Node) {

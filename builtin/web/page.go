@@ -102,8 +102,23 @@ func (p *page) resolve(ref string) (string, bool) {
 // chrome are the parts of a page that are about the site.
 var chrome = cascadia.MustCompile("nav, body > header, body > footer, aside, [role=navigation], [role=banner], [role=contentinfo], [role=search], form[role=search]")
 
-// largePage is the size of a source beyond which its main part is not looked for: that takes too long.
-const largePage = 1 << 20
+// largePage is the size of a source beyond which its main part is not looked for, and maxDepths how deep its elements may lie,
+// all together: readability looks at what is in each element over and over.
+const (
+	largePage = 1 << 20
+	maxDepths = 200_000
+)
+
+// depths is how deep the nodes below n lie, all together.
+func depths(n *html.Node) int { return sumDepths(n, 0) }
+
+func sumDepths(n *html.Node, depth int) int {
+	sum := depth
+	for c := range n.ChildNodes() {
+		sum += sumDepths(c, depth+1)
+	}
+	return sum
+}
 
 // content returns the main part of the page: what readability finds, unless that leaves out too much.
 func (p *page) content() *html.Node {
@@ -119,7 +134,7 @@ func (p *page) content() *html.Node {
 	if marked := onlyOne(body, "main, [role=main]"); marked != nil && weight(marked)*2 >= all {
 		return marked
 	}
-	if p.size > largePage || all < 400 {
+	if all < 400 || p.size > largePage || depths(body) > maxDepths {
 		return body
 	}
 	heading := cascadia.Query(body, firstHeading)

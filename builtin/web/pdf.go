@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,6 +20,8 @@ const (
 	// maxPDFText bounds the text of a file, maxPDFUnpacked what is packed in it.
 	maxPDFText     = 4 << 20
 	maxPDFUnpacked = 64 << 20
+	// maxPDFReads is how often something is read of a file, parts of it many times.
+	maxPDFReads = 200_000
 	// pdfTime is how long reading one may take.
 	pdfTime = 20 * time.Second
 )
@@ -81,27 +84,64 @@ func pdfText(ctx context.Context, data []byte) (string, int, error) {
 }
 
 func readPDF(ctx context.Context, data []byte) (string, int, error) {
-	r, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
+	r, err := pdf.NewReader(&bounded{bytes.NewReader(data), ctx, maxPDFReads}, int64(len(data)))
 	if err != nil {
 		return "", 0, err
 	}
-	pages := r.NumPage()
+	pages := pagesOf(r.Trailer().Key("Root").Key("Pages"), nil, 0)
 	var b strings.Builder
-	for i := 1; i <= min(pages, maxPDFPages) && b.Len() < maxPDFText; i++ {
+	for i, page := range pages {
+		if b.Len() > maxPDFText {
+			break
+		}
 		if ctx.Err() != nil {
 			return "", 0, ctx.Err()
 		}
-		said, err := r.Page(i).GetPlainText(nil)
+		said, err := page.GetPlainText(nil)
 		if err != nil {
 			return "", 0, err
 		}
 		if said = tidyText(clean(strings.ToValidUTF8(said, "\uFFFD"))); said != "" {
-			fmt.Fprintf(&b, "[page %d]\n%s\n\n", i, said)
+			fmt.Fprintf(&b, "[page %d]\n%s\n\n", i+1, said)
 		}
 	}
 	text := b.String()
-	return strings.ToValidUTF8(text[:min(len(text), maxPDFText)], ""), pages, nil
+	return strings.ToValidUTF8(text[:min(len(text), maxPDFText)], ""), len(pages), nil
 }
+
+// pagesOf collects the pages of a tree, which may lead back to itself.
+func pagesOf(v pdf.Value, pages []pdf.Page, depth int) []pdf.Page {
+	if depth > 32 {
+		return pages
+	}
+	if v.Key("Type").Name() == "Page" {
+		return append(pages, pdf.Page{V: v})
+	}
+	kids := v.Key("Kids")
+	for i := 0; i < kids.Len() && len(pages) < maxPDFPages; i++ {
+		pages = pagesOf(kids.Index(i), pages, depth+1)
+	}
+	return pages
+}
+
+// bounded ends the reading of a file that goes round in circles: it is read over and over, until no more is given.
+type bounded struct {
+	io.ReaderAt
+	ctx  context.Context
+	left int
+}
+
+func (b *bounded) ReadAt(p []byte, off int64) (int, error) {
+	if b.left--; b.left < 0 {
+		return 0, errCircles
+	}
+	if b.ctx.Err() != nil {
+		return 0, b.ctx.Err()
+	}
+	return b.ReaderAt.ReadAt(p, off)
+}
+
+var errCircles = errors.New("it leads back to itself")
 
 // checkPDF refuses a file in which more is packed than its reader should unpack.
 func checkPDF(data []byte) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
@@ -98,7 +99,7 @@ func (s *set) convert(ctx context.Context, in Input, a *answer, kind string, out
 	case in.Format == "raw" && (kind == htmlType || kind == jsonType || textual(kind)):
 		return decode(a.body, a.header.Get("Content-Type")), nil
 	case kind == htmlType:
-		return convertHTML(ctx, in, a, out)
+		return convertBounded(ctx, in, a, out)
 	case kind == jsonType:
 		return prettyJSON(decode(a.body, a.header.Get("Content-Type"))), nil
 	case kind == pdfType && in.Format != "raw":
@@ -113,6 +114,49 @@ func (s *set) convert(ctx context.Context, in Input, a *answer, kind string, out
 	}
 	s.keep(a, kind, out)
 	return "", nil
+}
+
+// convertTime is how long a page may take to be converted.
+const convertTime = 20 * time.Second
+
+// converters are the turns of converting. A page that takes for ever keeps one until it is done, so that what such pages
+// cost is bounded.
+var converters = make(chan struct{}, 8)
+
+// convertBounded converts a page, and gives up on one that takes too long.
+func convertBounded(ctx context.Context, in Input, a *answer, out *Output) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, convertTime)
+	defer cancel()
+	slow := tongs.Errorf(tongs.CodeTimeout, "the page takes too long to convert; use format text or raw, or a selector")
+	select {
+	case converters <- struct{}{}:
+	case <-ctx.Done():
+		return "", slow
+	}
+	type result struct {
+		text string
+		out  Output
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() { <-converters }()
+		r := result{out: *out}
+		defer func() {
+			if p := recover(); p != nil {
+				r.err = tongs.Errorf(tongs.CodeExecutionError, "the page cannot be converted (%.100v); use format raw", p)
+			}
+			done <- r
+		}()
+		r.text, r.err = convertHTML(ctx, in, a, &r.out)
+	}()
+	select {
+	case r := <-done:
+		*out = r.out
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", slow
+	}
 }
 
 func convertHTML(ctx context.Context, in Input, a *answer, out *Output) (string, error) {
