@@ -36,6 +36,13 @@ type Client struct {
 	Idle time.Duration
 }
 
+// Done is returned by a reader of events whose answer is whole. What still comes is read for a moment, so that the
+// connection can be used again; what goes wrong with it does not matter any more.
+var Done = errors.New("the answer is whole")
+
+// afterDone is that moment.
+const afterDone = time.Second
+
 var (
 	errIdle     = errors.New("the provider said nothing for too long")
 	errRedirect = errors.New("redirected")
@@ -72,15 +79,25 @@ func (c *Client) Stream(ctx context.Context, target string, body any, event func
 		return false, c.transport(ctx, err, idle)
 	}
 	defer resp.Body.Close()
-	body2 := &watched{r: resp.Body, watch: watch, idle: idle}
-	if err := c.check(resp, body2); err != nil {
+	answer := &watched{r: resp.Body, watch: watch, idle: idle}
+	if err := c.check(resp, answer); err != nil {
 		return false, err
 	}
-	err = Events(body2, event)
+	done := false
+	err = Events(answer, func(e Event) error {
+		err := event(e)
+		if errors.Is(err, Done) {
+			done, answer.idle, err = true, afterDone, nil
+			watch.Reset(afterDone)
+		}
+		return err
+	})
 	switch {
-	case ctx.Err() != nil && body2.err != nil:
-		return true, c.transport(ctx, body2.err, idle)
-	case body2.err != nil && errors.Is(err, body2.err):
+	case done && (err == nil || answer.err != nil):
+		return true, nil
+	case ctx.Err() != nil && answer.err != nil:
+		return true, c.transport(ctx, answer.err, idle)
+	case answer.err != nil && errors.Is(err, answer.err):
 		return true, c.transport(ctx, err, idle)
 	case errors.Is(err, errTooMuch):
 		return true, c.Errorf(err, "%v", err)

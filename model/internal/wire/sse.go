@@ -30,7 +30,11 @@ var errTooMuch = errors.New("the answer is larger than any answer should be")
 // limit is met. An event that the end of the stream cut off is dropped, as the format wants it. Data is valid until yield
 // returns.
 func Events(r io.Reader, yield func(Event) error) error {
-	lines := &lineReader{in: bufio.NewReaderSize(r, 32<<10)}
+	return bounded(r, MaxEvent, MaxStream, yield)
+}
+
+func bounded(r io.Reader, maxEvent, maxStream int, yield func(Event) error) error {
+	lines := &lineReader{in: bufio.NewReaderSize(r, 32<<10), maxLine: maxEvent + 64, maxTotal: maxStream}
 	var name string
 	var data []byte
 	seen := false
@@ -57,8 +61,8 @@ func Events(r io.Reader, yield func(Event) error) error {
 		case "event":
 			name = string(value)
 		case "data":
-			if len(data)+len(value) > MaxEvent {
-				return fmt.Errorf("%w: an event over %d MB", errTooMuch, MaxEvent>>20)
+			if len(data)+len(value) > maxEvent {
+				return fmt.Errorf("%w: an event over %d bytes", errTooMuch, maxEvent)
 			}
 			data, seen = append(append(data, value...), '\n'), true
 		}
@@ -67,10 +71,11 @@ func Events(r io.Reader, yield func(Event) error) error {
 
 // lineReader reads lines that end in LF, CRLF or CR.
 type lineReader struct {
-	in    *bufio.Reader
-	line  []byte
-	total int
-	begun bool
+	in                *bufio.Reader
+	maxLine, maxTotal int
+	line              []byte
+	total             int
+	begun             bool
 	// skip is set after a CR: an LF that follows belongs to it. Waiting for it would hold back the line.
 	skip bool
 }
@@ -84,8 +89,8 @@ func (l *lineReader) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.total++; l.total > MaxStream {
-			return nil, fmt.Errorf("%w: over %d MB", errTooMuch, MaxStream>>20)
+		if l.total++; l.total > l.maxTotal {
+			return nil, fmt.Errorf("%w: over %d bytes", errTooMuch, l.maxTotal)
 		}
 		skip := l.skip && c == '\n'
 		l.skip = c == '\r'
@@ -94,8 +99,8 @@ func (l *lineReader) next() ([]byte, error) {
 		case c == '\n' || c == '\r':
 			return l.first(l.line), nil
 		default:
-			if l.line = append(l.line, c); len(l.line) > MaxEvent+64 {
-				return nil, fmt.Errorf("%w: a line over %d MB", errTooMuch, MaxEvent>>20)
+			if l.line = append(l.line, c); len(l.line) > l.maxLine {
+				return nil, fmt.Errorf("%w: a line over %d bytes", errTooMuch, l.maxLine)
 			}
 		}
 	}

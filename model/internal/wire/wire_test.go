@@ -77,8 +77,9 @@ func (e endless) Read(p []byte) (int, error) {
 
 func TestEventsAreBounded(t *testing.T) {
 	for name, r := range map[string]io.Reader{"a line": endless("x"), "an event": endless("data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"), "the stream": endless(": ping\n\n")} {
-		if _, err := collect(t, r); !errors.Is(err, errTooMuch) {
-			t.Errorf("%s without end: %v", name, err)
+		n := 0
+		if err := bounded(r, 1<<16, 1<<20, func(Event) error { n++; return nil }); !errors.Is(err, errTooMuch) || n != 0 {
+			t.Errorf("%s without end: %v, %d events", name, err, n)
 		}
 	}
 	stop := errors.New("enough")
@@ -211,6 +212,23 @@ func TestSilence(t *testing.T) {
 		defer cancel()
 		if _, err := c.Stream(ctx, "http://p.test", 1, func(Event) error { return nil }); !errors.Is(err, context.DeadlineExceeded) || model.Retryable(err) != nil {
 			t.Errorf("a deadline of the caller: %v", err)
+		}
+	})
+}
+
+// An answer that is whole is not lost to a connection that nobody closes, or that breaks.
+func TestWholeAnswersNeedNoEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &Client{Provider: "p", HTTP: &http.Client{Transport: silent{"data: a\n\ndata: b\n\n"}}}
+		n, start := 0, time.Now()
+		begun, err := c.Stream(t.Context(), "http://p.test", 1, func(Event) error {
+			if n++; n == 1 {
+				return Done
+			}
+			return nil
+		})
+		if !begun || err != nil || n != 2 || time.Since(start) != afterDone {
+			t.Errorf("%v, %v, %d events after %v", begun, err, n, time.Since(start))
 		}
 	})
 }
