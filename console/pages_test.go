@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
 	"github.com/tongs-ai/tongs"
@@ -298,26 +297,32 @@ func TestFiveThousandCalls(t *testing.T) {
 	b.text(".call .args", "0")
 }
 
-// The first page: what it costs, and that it asks nobody else for anything (every tab checks that).
-func TestFirstPaint(t *testing.T) {
+// What pages cost at first, that they fit a phone, and that everything on them has a name. That they ask nobody else for
+// anything, and report no error, every tab checks.
+func TestPagesAreLight(t *testing.T) {
 	s := newStand(t, demo)
 	fillDemo(s)
 	b := newTab(t, s)
-	for _, path := range []string{"/", "/approvals", "/tools"} {
-		b.mu.Lock()
-		b.got = 0
-		b.mu.Unlock()
-		if _, err := chromedp.Call(b.ctx, performance.Enable, performance.EnableParams{}); err != nil {
-			t.Fatal(err)
-		}
+	for _, path := range []string{"/#" + demoCall, "/approvals", "/tools#tool=shell"} {
+		b.run(chromedp.EmulateViewport(1440, 900))
 		b.open(path)
+		b.wait("what is open", `document.querySelector('#side article section')`)
 		b.wait("a first paint", `performance.getEntriesByType('paint').length`)
-		paint := eval[float64](b, `performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? performance.getEntriesByType('paint')[0].startTime`)
+		paint := eval[float64](b, `performance.getEntriesByType('paint')[0].startTime`)
 		sizes := eval[int](b, `[...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')].reduce((n, e) => n + e.transferSize, 0)`)
 		whole := eval[int](b, `[...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')].reduce((n, e) => n + e.encodedBodySize, 0)`)
 		t.Logf("%s: first paint after %.0f ms; %d bytes transferred, %d with an empty cache", path, paint, sizes, whole)
 		if whole > 150<<10 || sizes > 150<<10 {
 			t.Errorf("%s takes %d bytes, %d with an empty cache: more than 150 KB", path, sizes, whole)
+		}
+		if nameless := eval[string](b, `[...document.querySelectorAll('main button, main a, main input, main select, main textarea, main [role=log], main [role=listbox], main [role=region]')]
+			.filter(e => e.getClientRects().length && !(e.textContent.trim() || e.getAttribute('aria-label') || e.title || e.labels?.length || e.placeholder))
+			.map(e => e.outerHTML.slice(0, 120)).join('; ')`); nameless != "" {
+			t.Errorf("%s: these have no name: %s", path, nameless)
+		}
+		b.run(chromedp.EmulateViewport(390, 844))
+		if wide := eval[int](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+			t.Errorf("%s is %d pixels wider than a phone", path, wide)
 		}
 	}
 }
