@@ -20,8 +20,8 @@ const (
 	// maxPDFText bounds the text of a file, maxPDFUnpacked what is packed in it.
 	maxPDFText     = 4 << 20
 	maxPDFUnpacked = 64 << 20
-	// maxPDFReads is how often something is read of a file, parts of it many times.
-	maxPDFReads = 200_000
+	// maxPDFReads is how often something is read of a small file, parts of it many times.
+	maxPDFReads = 20_000
 	// pdfTime is how long reading one may take.
 	pdfTime = 20 * time.Second
 )
@@ -84,7 +84,7 @@ func pdfText(ctx context.Context, data []byte) (string, int, error) {
 }
 
 func readPDF(ctx context.Context, data []byte) (string, int, error) {
-	r, err := pdf.NewReader(&bounded{bytes.NewReader(data), ctx, maxPDFReads}, int64(len(data)))
+	r, err := pdf.NewReader(&bounded{bytes.NewReader(data), ctx, maxPDFReads + len(data)/20}, int64(len(data)))
 	if err != nil {
 		return "", 0, err
 	}
