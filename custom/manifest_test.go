@@ -3,6 +3,8 @@ package custom_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +84,24 @@ func TestManifestProblemsNameTheLine(t *testing.T) {
 		if !ok || p.Line != test.line || !strings.Contains(p.Message, test.says) {
 			t.Errorf("%.60q: %v, want line %d: ...%s", test.yaml, err, test.line, test.says)
 		}
+	}
+}
+
+// What the documentation shows can be used as it stands.
+func TestManifestsOfTheDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../docs/custom-tools.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, block := range regexp.MustCompile(`(?m)^    name: .*\n(    .*\n)+`).FindAllString(string(page), -1) {
+		found++
+		if _, err := custom.ParseManifest([]byte(regexp.MustCompile(`(?m)^    `).ReplaceAllString(block, "")), ""); err != nil {
+			t.Errorf("%v in\n%s", err, block)
+		}
+	}
+	if found < 2 {
+		t.Errorf("only %d are there", found)
 	}
 }
 
