@@ -39,7 +39,7 @@ func (g *goModule) dependencies() error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "mod", "vendor", "-o", filepath.Join(tmp, "vendor"))
 	cmd.Dir = g.root
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOVCS=*:off", "GOFLAGS=-mod=mod", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOVCS=*:off", "GOFLAGS=", "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("what it imports is not all on this machine: run 'go mod tidy' or 'go mod vendor' in %s\n%s", g.root, strings.TrimSpace(string(out)))
 	}

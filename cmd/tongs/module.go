@@ -82,7 +82,7 @@ func (a *app) moduleShowCommand() *cobra.Command {
 				return err
 			}
 			defer sys.close()
-			v, err := sys.modules.Look(args[0])
+			v, _, err := sys.lookAt(args[0])
 			if err != nil {
 				return err
 			}
@@ -102,7 +102,8 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 		Use: "review MODULE", Short: "Look at a module, and approve it as it is", Aliases: []string{"approve"},
 		Long: "Show a module, all of it the first time and what changed since you last approved it after that, and approve exactly that,\n" +
 			"with the packages that it imports. It must be confirmed by typing at a real terminal. Then the module is loaded, in the\n" +
-			"sandbox, without a network and unable to write, and what it says of its tools is shown and kept.",
+			"sandbox, without a network and unable to write, and what it says of its tools is shown and kept. A module that only a\n" +
+			"worker file names is given by its path.",
 		Example: "  tongs module review tools.ts", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			sys, err := a.open(cmd.Context(), wiring{})
@@ -110,7 +111,7 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 				return err
 			}
 			defer sys.close()
-			v, err := sys.modules.Look(args[0])
+			v, configured, err := sys.lookAt(args[0])
 			if err != nil {
 				return err
 			}
@@ -120,6 +121,9 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 				}
 			} else {
 				fmt.Fprintf(a.err, "%s is what you approved.\n", clean(v.State.Name))
+			}
+			if !configured {
+				return nil
 			}
 			text, err := sys.modules.Learn(cmd.Context(), v.State.Name)
 			if text != "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -128,15 +129,24 @@ func (s *system) swapModules() {
 	m.offered, m.problems = next, problems
 }
 
-// loadModules adds the modules that a worker file names, and offers their tools.
-func (s *system) loadModules(t config.Toolsets) error {
-	for _, c := range moduleConfigs(t) {
-		if _, err := s.modules.Load(c); err != nil {
-			return err
-		}
+// lookAt looks at a module by its name or, where none is configured, by its file: worker files name modules too.
+func (s *system) lookAt(name string) (v *module.Review, configured bool, err error) {
+	v, err = s.modules.Look(name)
+	path, pathErr := filepath.Abs(name)
+	if tongs.CodeOf(err) != tongs.CodeInvalidArgs || pathErr != nil || !isRegular(path) {
+		return v, true, err
 	}
-	s.swapModules()
-	return nil
+	// Which of its tools are exposed is for the worker file to say; what is approved is the whole of it.
+	if _, err = s.modules.Load(module.Config{Module: path, Tools: []string{"tools-of-a-worker"}, Origin: "the command line"}); err != nil {
+		return nil, false, err
+	}
+	v, err = s.modules.Look(path)
+	return v, false, err
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // close ends the hosts of modules, and the watch over them.

@@ -103,7 +103,7 @@ var floors = []struct {
 	},
 	{
 		"3 surfaces", "files, flags and screens over an engine",
-		[]string{"config", "mcpserver", "console", "telemetry", "adapters", "cmd/tongs"},
+		[]string{"config", "mcpserver", "console", "module/serve", "telemetry", "adapters", "cmd/tongs"},
 	},
 }
 

@@ -41,10 +41,23 @@ type report struct {
 	Problems map[string]string `json:"problems"`
 }
 
+// Served is a tool that somebody else made.
+type Served struct {
+	Name, Description string
+	// Input is its schema; Says is "ask", "free" or "plan".
+	Input any
+	Says  string
+	// Call returns the value and its text; Plan says what a call would do.
+	Call func(ctx context.Context, id string, args json.RawMessage) (value any, text string, err error)
+	Plan func(ctx context.Context, id string, args json.RawMessage) (any, error)
+}
+
 type tool struct {
 	Func
 	name  string
-	input map[string]any
+	input any
+	// made is set for a tool that somebody else made.
+	made *Served
 }
 
 type host struct {
@@ -60,15 +73,42 @@ type host struct {
 
 // Main serves the functions until its input ends.
 func Main(funcs []Func) {
+	h := newHost()
+	for _, name := range h.settings.Tools {
+		h.add(name, funcs)
+	}
+	h.run(os.NewFile(4, "requests"))
+}
+
+// Serve serves tools that somebody else made until its input ends.
+func Serve(tools []Served) {
+	h := newHost()
+	var names []string
+	for i := range tools {
+		names = append(names, tools[i].Name)
+		h.tools[tools[i].Name] = &tool{name: tools[i].Name, input: tools[i].Input, made: &tools[i], Func: Func{Description: tools[i].Description}}
+	}
+	for _, name := range h.settings.Tools {
+		if t := h.tools[name]; t != nil {
+			h.report.Tools[name] = t.made.Says
+		} else {
+			h.report.Problems[name] = fmt.Sprintf("Tools of %s returns no tool %s; it returns %s", h.settings.Module, name, strings.Join(names, ", "))
+		}
+	}
+	h.run(os.NewFile(4, "requests"))
+}
+
+func newHost() *host {
 	h := &host{
 		workspace: os.Getenv("AGENT_WORKSPACE_ROOT"), tools: map[string]*tool{}, running: map[string]context.CancelFunc{},
 		report: report{Tools: map[string]string{}, Problems: map[string]string{}}, out: os.NewFile(3, "messages"),
 	}
 	h.configure()
-	for _, name := range h.settings.Tools {
-		h.add(name, funcs)
-	}
-	in := bufio.NewReaderSize(os.NewFile(4, "requests"), 1<<16)
+	return h
+}
+
+func (h *host) run(requests io.Reader) {
+	in := bufio.NewReaderSize(requests, 1<<16)
 	for {
 		line, err := in.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -207,7 +247,7 @@ func (h *host) call(ctx context.Context, m message) {
 		delete(h.running, string(m.ID))
 		h.mu.Unlock()
 	}()
-	value, err := h.run(ctx, m)
+	value, text, err := h.invoke(ctx, m)
 	if errors.Is(err, errArguments) {
 		h.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32602, "message": err.Error()}})
 		return
@@ -222,9 +262,10 @@ func (h *host) call(ctx context.Context, m message) {
 		h.answer(m.ID, map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": err.Error()}}})
 		return
 	}
-	text := string(data)
 	if s, ok := value.(string); ok {
 		text = s
+	} else if text == "" {
+		text = string(data)
 	}
 	result := map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
 	if value != nil {
@@ -233,7 +274,7 @@ func (h *host) call(ctx context.Context, m message) {
 	h.answer(m.ID, result)
 }
 
-func (h *host) run(ctx context.Context, m message) (value any, err error) {
+func (h *host) invoke(ctx context.Context, m message) (value any, text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -246,26 +287,36 @@ func (h *host) run(ctx context.Context, m message) (value any, err error) {
 			Input json.RawMessage `json:"input"`
 		}
 		if err := json.Unmarshal(args, &about); err != nil {
-			return nil, fmt.Errorf("%w: %v", errArguments, err)
+			return nil, "", fmt.Errorf("%w: %v", errArguments, err)
 		}
 		name, args = about.Tool, about.Input
 	}
 	t := h.tools[name]
 	if t == nil {
-		return nil, fmt.Errorf("%w: there is no tool %s", errArguments, name)
+		return nil, "", fmt.Errorf("%w: there is no tool %s", errArguments, name)
+	}
+	id := fmt.Sprint(m.Params.Meta.Token)
+	if t.made != nil {
+		if asked {
+			value, err = t.made.Plan(ctx, id, args)
+			return value, "", err
+		}
+		return t.made.Call(ctx, id, args)
 	}
 	//lint:ignore SA1029 a module knows no types of ours
-	ctx = context.WithValue(ctx, "callId", fmt.Sprint(m.Params.Meta.Token))
+	ctx = context.WithValue(ctx, "callId", id)
 	//lint:ignore SA1029 likewise
 	ctx = context.WithValue(ctx, "workspace", h.workspace)
+	f := t.Func.Func
 	if asked {
-		return invoke(ctx, reflect.ValueOf(t.NeedsApproval), args)
+		f = t.NeedsApproval
 	}
-	return invoke(ctx, reflect.ValueOf(t.Func.Func), args)
+	value, err = call(ctx, reflect.ValueOf(f), args)
+	return value, "", err
 }
 
-// invoke calls a function with what it takes.
-func invoke(ctx context.Context, f reflect.Value, args json.RawMessage) (any, error) {
+// call calls a function with what it takes.
+func call(ctx context.Context, f reflect.Value, args json.RawMessage) (any, error) {
 	var in []reflect.Value
 	for i := 0; i < f.Type().NumIn(); i++ {
 		p := f.Type().In(i)
