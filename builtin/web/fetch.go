@@ -205,8 +205,8 @@ func (s *set) planFetch(ctx context.Context, _ *tongs.View, in Input) (*tongs.Pl
 	}
 	found := s.secrets().find(parts...)
 	slices.Sort(found)
-	for _, secret := range found {
-		why = append(why, "a secret would leave in "+secret)
+	if len(found) > 0 {
+		why = append(why, secretsLeave+strings.Join(found, ", "))
 	}
 	effect.MustAsk, effect.Why = len(why) > 0, strings.Join(why, "; ")
 	plan := &tongs.Plan{
@@ -216,14 +216,14 @@ func (s *set) planFetch(ctx context.Context, _ *tongs.View, in Input) (*tongs.Pl
 		plan.Kind = tongs.KindWrite
 		plan.Message += ", sending " + what(in)
 	}
-	if len(found) > 0 {
-		plan.Message += "; " + strings.Join(found, "; ")
-	}
 	if effect.Sends {
 		plan.Preview = func(context.Context) (string, error) { return s.previewRequest(req, in), nil }
 	}
 	return plan, nil
 }
+
+// secretsLeave begins what a person is told of secrets that were found.
+const secretsLeave = "a secret would leave in "
 
 // what says what a request carries.
 func what(in Input) string {

@@ -36,7 +36,7 @@ func (s *scanner) find(parts ...part) (found []string) {
 	for _, p := range parts {
 		for _, text := range unfolded(p.text) {
 			for _, m := range s.matches(text) {
-				line := fmt.Sprintf("%s: %s %s", p.name, m.Kind, masked(text[m.Start:m.End]))
+				line := fmt.Sprintf("%s (%s, %s)", p.name, m.Kind, masked(text[m.Start:m.End]))
 				if !slices.Contains(found, line) {
 					found = append(found, line)
 				}
@@ -70,9 +70,9 @@ func (s *scanner) text(t string) string { return s.exact.Text(t) }
 // masked shows enough of a secret to know it by, and not enough to use it.
 func masked(secret string) string {
 	if len(secret) < 16 {
-		return fmt.Sprintf("(%d characters)", len(secret))
+		return fmt.Sprintf("%d characters", len(secret))
 	}
-	return fmt.Sprintf("%s... (%d characters)", strings.ToValidUTF8(secret[:4], "?"), len(secret))
+	return fmt.Sprintf("%s..., %d characters", strings.ToValidUTF8(secret[:4], "?"), len(secret))
 }
 
 // maxUnfold bounds what is looked at in decoded form.

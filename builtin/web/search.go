@@ -125,8 +125,8 @@ func (s *set) planSearch(_ context.Context, _ *tongs.View, in SearchInput) (*ton
 	found := s.secrets().find(part{"the query", in.Query}, part{"the site", in.Site})
 	plan := &tongs.Plan{Message: fmt.Sprintf("Search for %q at %s", s.secrets().text(short(in.Query)), s.opt.Providers[0].Name()), Kind: tongs.KindRead}
 	if len(found) > 0 {
-		effect.MustAsk, effect.Why = true, "a secret would leave in "+strings.Join(found, "; ")
-		plan.Message, plan.Kind = plan.Message+"; "+strings.Join(found, "; "), tongs.KindWrite
+		effect.MustAsk, effect.Why = true, secretsLeave+strings.Join(found, ", ")
+		plan.Kind = tongs.KindWrite
 	}
 	plan.Effects = []tongs.Effect{effect}
 	return plan, nil
