@@ -26,10 +26,10 @@ func shots(s *stand) []shot {
 	}
 	return []shot{
 		{"live", "/#" + url.PathEscape(demoCall), `document.querySelector('.call .out')`, 1440, 860},
-		{"approvals", "/approvals#" + byTool["edit"], `document.querySelector('.diff')`, 1280, 900},
-		{"command", "/approvals#" + byTool["shell"], `document.querySelector('.steps')`, 1280, 900},
+		{"approvals", "/approvals#" + byTool["edit"], `document.querySelector('.diff') && document.querySelector('#approve:not(:disabled)')`, 1280, 900},
+		{"command", "/approvals#" + byTool["shell"], `document.querySelector('.steps') && document.querySelector('#approve:not(:disabled)')`, 1280, 900},
 		{"tools", "/tools#tool=write_file", `document.querySelector('#run')`, 1280, 900},
-		{"phone", "/approvals#" + byTool["edit"], `document.querySelector('.diff')`, 390, 844},
+		{"phone", "/approvals#" + byTool["edit"], `document.querySelector('.diff') && document.querySelector('#approve:not(:disabled)')`, 390, 844},
 	}
 }
 
@@ -46,7 +46,10 @@ func demo(s *stand) {
 		Package string `json:"package"`
 	}
 	tester, err := tongs.New(tongs.Def[testIn, string]{
-		Spec: tongs.Spec{Name: "run_tests", Title: "Run tests", Description: "Runs the tests of a package.", Default: tongs.PreApproved},
+		Spec: tongs.Spec{Name: "run_tests", Title: "Run tests", Description: "Runs the tests of a package.", Needs: tongs.Execute, Default: tongs.PreApproved},
+		Plan: func(_ context.Context, _ *tongs.View, in testIn) (*tongs.Plan, error) {
+			return &tongs.Plan{Effects: []tongs.Effect{{Kind: tongs.EffectExecute, Argv: []string{"go", "test", in.Package + "/..."}}}}, nil
+		},
 		Run: func(ctx context.Context, env *tongs.Env, in testIn) (string, error) {
 			out := env.Output("stdout")
 			for i := range 14 {

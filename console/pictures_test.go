@@ -1,9 +1,16 @@
 package console
 
 import (
+	"bytes"
+	"cmp"
 	"flag"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -35,9 +42,59 @@ func TestPictures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(*pictures, "console-"+shot.name+"-"+theme+".png"), data, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(*pictures, "console-"+shot.name+"-"+theme+".png"), small(t, data), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+}
+
+// apart is how much two colours differ.
+func apart(a, b color.RGBA) int {
+	far := func(x, y uint8) int { return max(int(x)-int(y), int(y)-int(x)) }
+	return max(far(a.R, b.R), far(a.G, b.G), far(a.B, b.B))
+}
+
+// small returns the picture with the 256 colours that it has most of.
+func small(t *testing.T, data []byte) []byte {
+	t.Helper()
+	from, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[color.RGBA]int{}
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(from.At(x, y)).(color.RGBA) }
+	b := from.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			counts[at(x, y)]++
+		}
+	}
+	colours := slices.SortedFunc(maps.Keys(counts), func(x, y color.RGBA) int {
+		return cmp.Or(counts[y]-counts[x], int(x.R)-int(y.R), int(x.G)-int(y.G), int(x.B)-int(y.B))
+	})
+	palette := color.Palette{}
+	for _, c := range colours { // half of them as often as they are, the others where nothing is near
+		if len(palette) < 128 || len(palette) < 256 && apart(palette.Convert(c).(color.RGBA), c) > 20 {
+			palette = append(palette, c)
+		}
+	}
+	nearest := map[color.RGBA]uint8{}
+	to := image.NewPaletted(b, palette)
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			c := at(x, y)
+			i, ok := nearest[c]
+			if !ok {
+				i = uint8(palette.Index(c))
+				nearest[c] = i
+			}
+			to.SetColorIndex(x, y, i)
+		}
+	}
+	var out bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, to); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
