@@ -98,6 +98,7 @@ import (
 	"context"
 
 	"github.com/tongs-ai/tongs"
+	_ "github.com/tongs-ai/tongs/module/serve"
 	"example.com/tools/words"
 )
 

@@ -61,6 +61,9 @@ func bundleGo(c *Config, label string) (*bundled, error) {
 	if err := g.add(g.pkg, true); err != nil {
 		return nil, err
 	}
+	if serve := tongsPath + "/module/serve"; g.tools && !slices.Contains(g.outside, serve) {
+		return nil, fmt.Errorf("it has a Tools function; import _ %q beside it, so that 'go mod tidy' knows what its program needs", serve)
+	}
 	if err := g.dependencies(); err != nil {
 		return nil, err
 	}
