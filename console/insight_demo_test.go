@@ -53,6 +53,15 @@ func insightDemo(s *stand) {
 func fillInsight(s *stand) {
 	s.t.Helper()
 	m := rand.New(rand.NewPCG(5, 8))
+	tools := []string{"read_file", "read_file", "read_file", "grep", "grep", "shell", "shell", "edit", "write_file", "list_directory", "github__search"}
+	now := time.Now()
+	for i := range 1400 {
+		ago := time.Duration(m.Float64() * float64(7*24*time.Hour))
+		if hour := now.Add(-ago).Hour(); hour < 7 && m.IntN(5) > 0 {
+			continue
+		}
+		s.logged(i, tools[m.IntN(len(tools))], now.Add(-ago), m)
+	}
 	for _, words := range []string{"git status", "git log -3 --stat", "git diff main", "git diff HEAD~1 cache.go", "ls", "git diff"} {
 		ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Second) // nobody answers what is asked
 		s.engine.Call(ctx, &tongs.Call{Tool: "shell", Args: json.RawMessage(`{"command":` + quote(words) + `}`), Session: "s_4kq2", Agents: []string{"coder"}})
@@ -71,15 +80,6 @@ func fillInsight(s *stand) {
 		if err := s.db.Grants().Add(s.t.Context(), g); err != nil {
 			s.t.Fatal(err)
 		}
-	}
-	tools := []string{"read_file", "read_file", "read_file", "grep", "grep", "shell", "shell", "edit", "write_file", "list_directory", "github__search"}
-	now := time.Now()
-	for i := range 1400 {
-		ago := time.Duration(m.Float64() * float64(7*24*time.Hour))
-		if hour := now.Add(-ago).Hour(); hour < 7 && m.IntN(5) > 0 {
-			continue
-		}
-		s.logged(i, tools[m.IntN(len(tools))], now.Add(-ago), m)
 	}
 }
 

@@ -66,7 +66,10 @@ func (f *ruleFile) Save(lines []string, base string) (*RuleDraft, error) {
 	if d.Base != base {
 		return nil, tongs.Errorf(tongs.CodeStaleFile, "%s changed", f.path)
 	}
-	f.s.rules = append(f.s.rules[:len(f.s.rules):len(f.s.rules)], d.Rules...)
+	for _, r := range d.Rules {
+		r.Origin = "config.yaml:4"
+		f.s.rules = append(f.s.rules[:len(f.s.rules):len(f.s.rules)], r)
+	}
 	return d, os.WriteFile(f.path, after, 0o600)
 }
 
@@ -193,7 +196,10 @@ func TestPolicyAPI(t *testing.T) {
 	if tried := api[triedRules](t, s, "POST", "/api/policy/try", proposal{Rules: []string{}, Without: []string{p.Rules[0].ID}}); tried.Replay.Changed != 1 || tried.Draft != nil {
 		t.Errorf("%+v", tried)
 	}
-	for _, bad := range []proposal{{}, {Rules: []string{"nonsense"}}, {Rules: []string{}, Without: []string{"r_0"}}, {Rules: make([]string, 0)}, {Rules: strings.Split(strings.Repeat("ask read plain,", 51), ",")}} {
+	if tried := api[triedRules](t, s, "POST", "/api/policy/try", proposal{Rules: []string{"nonsense"}}); !strings.Contains(tried.Wrong, "nonsense") || tried.Replay != nil {
+		t.Errorf("%+v", tried)
+	}
+	for _, bad := range []proposal{{}, {Rules: []string{}, Without: []string{"r_0"}}, {Rules: make([]string, 0)}, {Rules: strings.Split(strings.Repeat("ask read plain,", 51), ",")}} {
 		if res, data := s.do("POST", "/api/policy/try", bad, nil); res.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%+v: %d %s", bad, res.StatusCode, data)
 		}
@@ -296,10 +302,10 @@ func TestPolicyPage(t *testing.T) {
 	b.click("#test button")
 	b.wait("an answer", `document.querySelector('#test-result [data-decision=ask]')`)
 	b.text("#test-result", "git push")
-	b.eval(`(e => { e.value = 'edit'; e.dispatchEvent(new Event('change')); return true })(document.querySelector('#test-tool'))`, nil)
-	b.fill("#test-args", `{"path":"plain","oldString":"x","newString":`+quote(evil)+`}`)
+	b.eval(`(e => { e.value = 'write_file'; e.dispatchEvent(new Event('change')); return true })(document.querySelector('#test-tool'))`, nil)
+	b.fill("#test-args", `{"path":`+quote(evil)+`,"content":`+quote(evil)+`}`)
 	b.click("#test button")
-	b.text("#test-result", "change plain")
+	b.text("#test-result", evil)
 	b.fill("#test-args", `{nonsense`)
 	b.click("#test button")
 	b.text("#test-result .failure", "not JSON")
@@ -383,7 +389,7 @@ func TestStatisticsPage(t *testing.T) {
 	}
 	b.text("#tools", evil)
 	b.text(".ranks", "FILE_NOT_FOUND")
-	b.wait("a chart", `document.querySelectorAll('.figure svg[role=img] rect.ink').length > 2`)
+	b.wait("a chart", `document.querySelectorAll('.figure svg[role=img] rect.ink').length >= 2`)
 	b.click("[data-window=week]")
 	b.wait("the week", `document.querySelector('#content').dataset.calls === '12'`)
 	b.click("[data-window=hour]")

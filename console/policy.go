@@ -166,10 +166,12 @@ type proposal struct {
 // tried is what proposed rules come to.
 type triedRules struct {
 	Rules  []ruleView      `json:"rules"`
-	Replay *insight.Replay `json:"replay"`
+	Replay *insight.Replay `json:"replay,omitempty"`
 	// Draft is what would be saved, nil where nothing can be; Unsaved says why.
 	Draft   *RuleDraft `json:"draft,omitempty"`
 	Unsaved string     `json:"unsaved,omitempty"`
+	// Wrong says why the rules cannot be read; then there is nothing else.
+	Wrong string `json:"wrong,omitempty"`
 }
 
 const (
@@ -207,7 +209,10 @@ func (s *Server) tryRules(ctx context.Context, _ request, in proposal) (triedRul
 	if p.Last <= 0 {
 		p.Last = 1000
 	}
-	if p.Add, err = s.draft(lines, &out); err != nil {
+	if p.Add, err = s.draft(lines, &out); tongs.CodeOf(err) == tongs.CodeInvalidArgs {
+		out.Wrong = tongs.Failure(err).Error.Message
+		return out, nil
+	} else if err != nil {
 		return out, err
 	}
 	for _, r := range p.Add {

@@ -86,6 +86,10 @@ export function proposer({saved}) {
     fill(result, h('p', {class: 'muted'}, 'Deciding logged calls again'));
     try {
       const tried = await post('/api/policy/try', {...body, last: 1000});
+      if (tried.wrong) {
+        fill(result, failure({message: tried.wrong}));
+        return;
+      }
       fill(result, shownReplay(tried, title), tried.draft ? save(tried, body.rules) : tried.unsaved ? h('p', {class: 'note'}, tried.unsaved) : null);
     } catch (error) {
       fill(result, failure(error));
