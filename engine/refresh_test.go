@@ -13,8 +13,10 @@ import (
 func TestRefreshBeforeLookup(t *testing.T) {
 	call := &tongs.Call{Tool: "echo", Args: json.RawMessage(`{"text":"x"}`)}
 	for name, look := range map[string]func(*engine.Engine) error{
-		"call":    func(e *engine.Engine) error { return asError(e.Call(t.Context(), call)) },
-		"within":  func(e *engine.Engine) error { return asError(e.Within(tongs.Scope{Agent: "a"}).Call(t.Context(), call)) },
+		"call": func(e *engine.Engine) error { return asError(e.Call(t.Context(), call)) },
+		"within": func(e *engine.Engine) error {
+			return asError(e.Within(tongs.Scope{Agent: "a"}).Call(t.Context(), call))
+		},
 		"explain": func(e *engine.Engine) error { _, err := e.Explain(t.Context(), call); return err },
 		"validate": func(e *engine.Engine) error {
 			_, err := e.Validate(t.Context(), "echo", call.Args)
