@@ -42,7 +42,6 @@ type Output struct {
 	Path        string            `json:"path,omitempty"`
 	Cached      bool              `json:"cached,omitempty"`
 
-	asked       string
 	remarks     []string
 	attachments []tongs.Attachment
 }
@@ -314,8 +313,6 @@ type answer struct {
 	header http.Header
 	body   []byte
 	cached bool
-	// partial says why the body is not whole, empty where it is.
-	partial string
 }
 
 func (a *answer) mediaType() (string, map[string]string) {

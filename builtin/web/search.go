@@ -155,9 +155,7 @@ func (s *set) search(ctx context.Context, env *tongs.Env, in SearchInput) (Searc
 		}
 		if err == nil {
 			out.Results, out.Provider = normalised(found, q.Max), p.Name()
-			for _, f := range failures {
-				out.remarks = append(out.remarks, f)
-			}
+			out.remarks = failures
 			return out, nil
 		}
 		last = graver(last, err)
