@@ -66,11 +66,20 @@ func (f *ruleFile) Save(lines []string, base string) (*RuleDraft, error) {
 	if d.Base != base {
 		return nil, tongs.Errorf(tongs.CodeStaleFile, "%s changed", f.path)
 	}
+	f.s.ruling.Lock()
+	defer f.s.ruling.Unlock()
 	for _, r := range d.Rules {
 		r.Origin = "config.yaml:4"
 		f.s.rules = append(f.s.rules[:len(f.s.rules):len(f.s.rules)], r)
 	}
 	return d, os.WriteFile(f.path, after, 0o600)
+}
+
+// inForce are the rules of the stand, which a page may add to.
+func (s *stand) inForce() []tongs.Rule {
+	s.ruling.Lock()
+	defer s.ruling.Unlock()
+	return s.rules
 }
 
 // runs are runs of workers that are kept in memory.

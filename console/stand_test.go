@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +49,7 @@ type stand struct {
 	beforeListening func(*httptest.Server)
 	shownAs         string // the workspace, in pictures
 	insight         func(*workspace.Workspace) Insight
+	ruling          sync.Mutex
 }
 
 // newStand returns a stand that is up, and a login. Change may set what it is made of first.
@@ -87,7 +89,7 @@ func (s *stand) up() {
 	s.desk = &approval.Desk{Store: s.db.Questions(approval.Options{}), Channels: []approval.Channel{Channel{}, mcpserver.Channel{}}, Wait: time.Minute}
 	s.engine, err = engine.New(engine.Options{
 		Registry: s.registry, Workspace: ws, Audit: s.db.Audit(), Grants: s.db.Grants(), State: s.db.State, Approval: s.desk,
-		Output: output.Bounds{Spill: spill}, Observe: s.hub.Observe, Rules: func() []tongs.Rule { return s.rules },
+		Output: output.Bounds{Spill: spill}, Observe: s.hub.Observe, Rules: s.inForce,
 	})
 	must(err)
 	if s.insight == nil {
@@ -95,7 +97,7 @@ func (s *stand) up() {
 	}
 	s.server, err = New(Options{
 		Engine: s.engine, Audit: s.db.Audit(), Questions: s.desk.Store, Grants: s.db.Grants(), Hub: s.hub, StateDir: s.state,
-		Rules: func() []tongs.Rule { return s.rules }, Spill: spill.Dir(), Workspace: cmp.Or(s.shownAs, s.dir), Version: "test", User: "tester",
+		Rules: s.inForce, Spill: spill.Dir(), Workspace: cmp.Or(s.shownAs, s.dir), Version: "test", User: "tester",
 		Tools: func(context.Context) []ToolState { return s.toolStates }, MetricsToken: "metrics-token",
 		Files: func(string) (tongs.FileView, error) { return ws.View(tongs.Path{Rel: "."}), nil }, Insight: s.insight(ws),
 	})
