@@ -141,7 +141,7 @@ func TestLargePage(t *testing.T) {
 		}
 	}
 	b.WriteString("<p>THE END</p></body></html>")
-	s := &set{opt: Options{}.withDefaults()}
+	s := &set{opt: Options{Page: 500_000}.withDefaults()}
 	a := answerOf(t, []byte(b.String()), "text/html")
 	began := time.Now()
 	whole, err := convertHTML(context.Background(), Input{Format: "markdown"}, a, &Output{})
