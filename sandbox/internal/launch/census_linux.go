@@ -64,7 +64,7 @@ func (c *census) enough() bool {
 
 // directory looks at what is in a directory and below. One that did not change since has no new files of its own.
 func (c *census) directory(at int, name string, changed bool) {
-	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		gone := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 		c.hidden = c.hidden || changed && !gone

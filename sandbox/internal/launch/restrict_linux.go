@@ -40,7 +40,7 @@ func (p *initProcess) restrict() error {
 // spareThreads makes the runtime start the threads that it may need later, when the command has taken all the
 // processes it may have: it keeps them. A runtime that cannot start a thread ends the process.
 func spareThreads() {
-	const spare = 4
+	const spare = 5
 	var ready, ended sync.WaitGroup
 	release := make(chan struct{})
 	for range spare {

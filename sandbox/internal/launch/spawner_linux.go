@@ -131,7 +131,7 @@ var setupCaps = []uintptr{
 	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_CHROOT, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN,
 }
 
-var initEnv = []string{"GOMAXPROCS=2", "GOGC=off", "GOTRACEBACK=none"}
+var initEnv = []string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=24MiB", "GOTRACEBACK=none"}
 
 // spawn starts an init, in its namespaces and its control group.
 func (s *spawner) spawn(kind kindOf) (*kept, error) {

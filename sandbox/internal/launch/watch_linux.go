@@ -27,10 +27,12 @@ const (
 // watch enforces what no resource limit and no control group holds, by looking. It runs on a clean thread.
 func (p *initProcess) watch() {
 	w := &p.spec.Watch
-	if w.Memory == 0 && w.CPU == 0 && w.Disk == 0 && w.Files == 0 {
+	if w.Disk > 0 || w.Files > 0 {
+		go p.watchDisk()
+	}
+	if w.Memory == 0 && w.CPU == 0 {
 		return
 	}
-	var sinceDisk time.Duration
 	pause := watchSlow
 	if w.Memory > 0 {
 		pause = watchMemory
@@ -50,10 +52,13 @@ func (p *initProcess) watch() {
 		case w.Memory > 0 && memory > w.Memory/4:
 			next = watchNear
 		}
-		if sinceDisk += next; sinceDisk < watchMemory {
-			continue
-		}
-		sinceDisk = 0
+	}
+}
+
+// watchDisk does so for the growth of the trees: walking them takes a while, and a file system may take its time.
+func (p *initProcess) watchDisk() {
+	for !p.killing.Load() {
+		time.Sleep(watchMemory)
 		if limit := p.disk.exceeded(p.killing.Load); limit != "" {
 			p.exceeded(limit)
 			return
