@@ -392,7 +392,7 @@ func (w *walk) input() policy.Input {
 // based is what the decision about the input rests on.
 func (w *walk) based(in policy.Input) policy.Basis {
 	b := in.Basis()
-	b.Contained = w.containable()
+	b.Contained, b.Defers = w.plan.Contained && !w.direct, w.containable()
 	return b
 }
 
