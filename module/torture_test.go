@@ -23,7 +23,10 @@ func torture() []any {
 		"é", "e\u0301", "日本語", "🙂", "👩‍👩‍👧", "\u202eabc", "\ufeffbom", "\u0000nul", "\u0001\u001f\u007f", "\u2028\u2029", "</script>", "a;b|c&d>e<f",
 		"*?[a]", "~/x", "../../etc/passwd", strings.Repeat("x", 64<<10), strings.Repeat("ü🙂\n\"", 8<<10),
 		float64(1 << 53), -float64(1 << 53), float64(0), float64(-1), 0.1, 1e-7, 1e21, math.MaxFloat64, math.SmallestNonzeroFloat64, true, false, nil,
-		[]any{}, map[string]any{}, []any{[]any{[]any{"deep", []any{}}}, float64(1)}, map[string]any{"": map[string]any{"a b": []any{nil, true, "--x"}}},
+		[]any{},
+		map[string]any{},
+		[]any{[]any{[]any{"deep", []any{}}}, float64(1)},
+		map[string]any{"": map[string]any{"a b": []any{nil, true, "--x"}}},
 	}
 }
 

@@ -41,7 +41,11 @@ func newEngine(tools []tongs.Tool) (*engine.Engine, error) {
 	}
 	opt := engine.Options{Registry: reg, Mode: tongs.ModeAll}
 	if dir := os.Getenv("AGENT_WORKSPACE_ROOT"); dir != "" {
-		if opt.Workspace, err = workspace.Open(workspace.Options{Dir: dir, LockDir: os.TempDir()}); err != nil {
+		locks, err := os.MkdirTemp("", "locks-") // in the sandbox, and gone with it
+		if err != nil {
+			return nil, err
+		}
+		if opt.Workspace, err = workspace.Open(workspace.Options{Dir: dir, LockDir: locks}); err != nil {
 			return nil, err
 		}
 	}
