@@ -84,17 +84,75 @@ func (g *Guard) Connect(ctx context.Context, t Target, d Decision) (conn net.Con
 				"%s is %s, an address of this machine or network; allow that host by name if it is meant", t.Host, addrs[i])
 		}
 	}
-	var failures []error
-	for _, addr := range addrs {
-		attempt.Addr = netip.AddrPortFrom(addr, t.Port)
-		conn, err := g.dial(ctx, attempt.Addr)
-		if err == nil {
-			return conn, nil
-		}
-		failures = append(failures, err)
+	conn, attempt.Addr, err = g.race(ctx, addrs, t.Port)
+	if err != nil {
+		return nil, tongs.Errorf(tongs.CodeNetworkError, "%s cannot be reached: %w", t, err)
 	}
-	return nil, tongs.Errorf(tongs.CodeNetworkError, "%s cannot be reached: %w", t, errors.Join(failures...))
+	return conn, nil
 }
+
+// headStart is how long one address is tried alone before the next is tried as well.
+const headStart = 250 * time.Millisecond
+
+// race dials the addresses in their order, each with a head start before the next, and returns the first connection: an
+// address that does not answer keeps nobody from the others. Those that come too late are closed.
+func (g *Guard) race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, netip.AddrPort, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type dialed struct {
+		conn net.Conn
+		addr netip.AddrPort
+		err  error
+	}
+	results := make(chan dialed)
+	over := make(chan struct{})
+	defer close(over)
+	next := func() {
+		addr := netip.AddrPortFrom(addrs[0], port)
+		addrs = addrs[1:]
+		go func() {
+			conn, err := g.dial(ctx, addr)
+			select {
+			case results <- dialed{conn, addr, err}:
+			case <-over:
+				if err == nil {
+					_ = conn.Close()
+				}
+			}
+		}()
+	}
+	addrs = addrs[:min(len(addrs), maxAddresses)]
+	started := time.NewTicker(headStart)
+	defer started.Stop()
+	var failures []error
+	var last netip.AddrPort
+	for running := 0; ; {
+		if running == 0 {
+			if len(addrs) == 0 {
+				return nil, last, errors.Join(failures...)
+			}
+			next()
+			running++
+			started.Reset(headStart)
+		}
+		select {
+		case r := <-results:
+			if r.err == nil {
+				return r.conn, r.addr, nil
+			}
+			running--
+			failures, last = append(failures, r.err), r.addr
+		case <-started.C:
+			if len(addrs) > 0 {
+				next()
+				running++
+			}
+		}
+	}
+}
+
+// maxAddresses is how many addresses of a name are tried.
+const maxAddresses = 16
 
 func (g *Guard) addresses(ctx context.Context, t Target) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(t.Host); err == nil {

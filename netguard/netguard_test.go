@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 )
@@ -360,6 +362,48 @@ func FuzzParseTarget(f *testing.F) {
 		}
 		if _, err := netip.ParseAddr(target.Host); err != nil && numericName(target.Host) {
 			t.Errorf("%q became the number %s", s, target.Host)
+		}
+	})
+}
+
+// An address that never answers does not keep one from the next; the connection that is used is the one that is logged.
+func TestAddressesAreRaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent, good := netip.MustParseAddr("2606:2800::1"), netip.MustParseAddr("93.184.216.34")
+		var logged []Attempt
+		ended := make(chan struct{})
+		g := &Guard{
+			Resolve: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{silent, good}, nil },
+			Dial: func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+				if addr.Addr() == silent {
+					<-ctx.Done()
+					close(ended)
+					return nil, ctx.Err()
+				}
+				ours, _ := net.Pipe()
+				return ours, nil
+			},
+			Log: func(a Attempt) { logged = append(logged, a) },
+		}
+		conn, err := g.Connect(t.Context(), Target{"a.test", 443}, Decision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-ended // the other one is not tried any longer
+		conn.Close()
+		if len(logged) != 1 || logged[0].Addr.Addr() != good || logged[0].Err != nil {
+			t.Errorf("%+v", logged)
+		}
+		g.Dial = func(_ context.Context, addr netip.AddrPort) (net.Conn, error) { return nil, fmt.Errorf("no way to %s", addr) }
+		_, err = g.Connect(t.Context(), Target{"a.test", 443}, Decision{})
+		if err == nil || !strings.Contains(err.Error(), "no way to [2606:2800::1]:443") || !strings.Contains(err.Error(), "no way to 93.184.216.34:443") {
+			t.Errorf("%v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		g.Dial = func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
+		if _, err := g.Connect(ctx, Target{"a.test", 443}, Decision{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
 		}
 	})
 }
