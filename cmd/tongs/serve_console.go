@@ -13,6 +13,7 @@ import (
 	"runtime"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/audit"
 	webconsole "github.com/tongs-ai/tongs/console"
 	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/mcpclient"
@@ -70,11 +71,33 @@ func (s *system) toolStates(context.Context) []webconsole.ToolState {
 // addressFile tells other programs of the same user where the console is.
 const addressFile = "console.json"
 
+// address is what stands in it.
+type address struct {
+	URL       string `json:"url"`
+	PID       int    `json:"pid"`
+	Workspace string `json:"workspace"`
+}
+
+// answerHint says how a question is answered: at a terminal and, where one runs, in the console.
+func answerHint(stateDir string) func(q string) string {
+	return func(q string) string {
+		path := filepath.Join(stateDir, addressFile)
+		var at address
+		data, err := os.ReadFile(path)
+		info, missing := os.Stat(path)
+		if err != nil || missing != nil || json.Unmarshal(data, &at) != nil || !audit.Alive(at.PID, info.ModTime()) {
+			return howToAnswer(q)
+		}
+		return "A person can answer it at " + at.URL + "/approvals#" + q + ", or with 'tongs approvals approve " + q + "' in a terminal; " +
+			"then make the same call again"
+	}
+}
+
 // announce prints where the server is, writes it to the state directory, and opens the browser where that is wanted.
 // Forget takes back what it wrote.
 func (a *app) announce(web *webconsole.Server, sys *system, l net.Listener, token string, f serveFlags) (forget func(), err error) {
 	base := "http://" + l.Addr().String()
-	data, err := json.Marshal(map[string]any{"url": base, "pid": os.Getpid(), "workspace": sys.place.workspace})
+	data, err := json.Marshal(address{URL: base, PID: os.Getpid(), Workspace: sys.place.workspace})
 	if err != nil {
 		return nil, err
 	}

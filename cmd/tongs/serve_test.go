@@ -46,19 +46,18 @@ func TestServeOpensABrowser(t *testing.T) {
 		t.Errorf("the browser was given %q", data)
 	}
 	page := lines[0]
-	address := filepath.Join(filepath.Dir(page), addressFile)
-	var where struct {
-		URL       string `json:"url"`
-		PID       int    `json:"pid"`
-		Workspace string `json:"workspace"`
+	file := filepath.Join(filepath.Dir(page), addressFile)
+	var at address
+	if data, err = os.ReadFile(file); err == nil {
+		err = json.Unmarshal(data, &at)
 	}
-	if data, err = os.ReadFile(address); err == nil {
-		err = json.Unmarshal(data, &where)
-	}
-	if err != nil || where.PID != cmd.Process.Pid {
+	if err != nil || at.PID != cmd.Process.Pid {
 		t.Fatalf("%s: %v", data, err)
 	}
-	res, err := http.Get(where.URL + "/healthz")
+	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=one", "newString=two"); code != exitRefused || !strings.Contains(stderr, at.URL+"/approvals#q_") {
+		t.Errorf("a question says (%d) %s", code, stderr)
+	}
+	res, err := http.Get(at.URL + "/healthz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +70,7 @@ func TestServeOpensABrowser(t *testing.T) {
 	if code := exitStatus(t, cmd.Wait()); code != exitOK {
 		t.Errorf("exit %d", code)
 	}
-	for _, name := range []string{page, address} {
+	for _, name := range []string{page, file} {
 		if _, err := os.Stat(name); err == nil {
 			t.Errorf("%s is left behind", name)
 		}

@@ -283,7 +283,7 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 		Stream: int(l.StreamBytes), Content: int(l.ContentBytes), Value: int(l.ValueBytes),
 		Attachment: int(l.AttachmentBytes), Spill: l.SpillBytes,
 	}}
-	opt.Approval = &approval.Desk{Store: s.questions, Hint: howToAnswer}
+	opt.Approval = &approval.Desk{Store: s.questions, Hint: answerHint(s.stateDir)}
 	if w.cancel != nil {
 		ask := &asker{cancel: w.cancel}
 		ask.validate = func(ctx context.Context, tool string, args json.RawMessage) error {
