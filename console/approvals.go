@@ -83,7 +83,8 @@ func (s *Server) showQuestion(ctx context.Context, r request, _ struct{}) (quest
 		return questionDetail{}, err
 	}
 	d := questionDetail{
-		Question: q, State: q.StateAt(time.Now()), Effects: plainWords(q.Effects), Command: s.commandOf(q.Args, q.Effects), Editable: q.ChangeCount == 0,
+		Question: q, State: q.StateAt(time.Now()), Effects: plainWords(q.Effects), Command: s.commandOf(q.Args, q.Effects),
+		Editable: q.ChangeCount == 0,
 	}
 	if spec := s.spec(ctx, q.Tool); spec != nil && spec.Input != nil {
 		d.Schema = spec.Input
@@ -104,13 +105,16 @@ func (s *Server) spec(ctx context.Context, name string) *tongs.Spec {
 
 // verbs say what an effect does.
 var verbs = map[tongs.EffectKind]string{
-	tongs.EffectRead: "read", tongs.EffectWrite: "write", tongs.EffectDelete: "delete", tongs.EffectExecute: "run", tongs.EffectNetwork: "connect to",
+	tongs.EffectRead: "read", tongs.EffectWrite: "write", tongs.EffectDelete: "delete", tongs.EffectExecute: "run",
+	tongs.EffectNetwork: "connect to",
 }
 
 // unknowns say it where the target cannot be told.
 var unknowns = map[tongs.EffectKind]string{
-	tongs.EffectRead: "read files that cannot be told beforehand", tongs.EffectWrite: "write files that cannot be told beforehand",
-	tongs.EffectDelete: "delete files that cannot be told beforehand", tongs.EffectExecute: "run something that cannot be told beforehand",
+	tongs.EffectRead:    "read files that cannot be told beforehand",
+	tongs.EffectWrite:   "write files that cannot be told beforehand",
+	tongs.EffectDelete:  "delete files that cannot be told beforehand",
+	tongs.EffectExecute: "run something that cannot be told beforehand",
 	tongs.EffectNetwork: "connect to hosts that cannot be told beforehand",
 }
 

@@ -50,7 +50,7 @@ func (a *assets) modules(name string) []string {
 
 // kinds are the files that are served; the system's own list of types is not asked.
 var kinds = map[string]string{
-	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json",
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 }
 
 func loadAssets() (*assets, error) {

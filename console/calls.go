@@ -23,8 +23,8 @@ func (s *Server) callRoutes() []route {
 		get("/api/calls/{id}", "One call: its row, and what this process knows of its output and result", s.showCall),
 		post("/api/calls/{id}/cancel", "Cancel a call that was made from the console", s.cancelCall),
 		{
-			method: http.MethodGet, path: "/api/calls/{id}/files/{name...}", summary: "A file that the call left: output too long to show, an attachment",
-			media: "application/octet-stream", serve: s.callFile,
+			method: http.MethodGet, path: "/api/calls/{id}/files/{name...}", media: "application/octet-stream", serve: s.callFile,
+			summary: "A file that the call left: output too long to show, an attachment",
 		},
 	}
 }
