@@ -261,7 +261,7 @@ func (s *liveScreen) finish(e worker.Event) {
 	if e.Call.Code != "" {
 		mark = s.md.removed.Render("✗")
 	}
-	lines := []string{mark + " " + s.md.faint.Render(clean(whose(e))) + clean(resultLine(e.Call))}
+	lines := []string{mark + " " + s.dim(whose(e)) + clean(resultLine(e.Call))}
 	if e.Call.Code != "" {
 		lines = append(lines, s.md.faint.Render("  "+clean(oneLine(e.Call.Content, 300))))
 	}
@@ -270,6 +270,14 @@ func (s *liveScreen) finish(e worker.Event) {
 		lines = append(lines, s.diff(ch.Diff, &left)...)
 	}
 	s.settle(lines...)
+}
+
+// dim is text in the background; nothing stays nothing.
+func (s *liveScreen) dim(text string) string {
+	if text == "" {
+		return ""
+	}
+	return s.md.faint.Render(clean(text))
 }
 
 // diff is a difference in colour, as much as may be shown.
@@ -300,7 +308,7 @@ func (s *liveScreen) region() (lines []string) {
 			break
 		}
 		elapsed := s.now().Sub(c.begun).Truncate(time.Second)
-		lines = append(lines, fmt.Sprintf("%s %s%s %s", s.md.hotkey.Render("•"), s.md.faint.Render(clean(c.who)), clean(oneLine(c.title, 200)), s.md.faint.Render(elapsed.String())))
+		lines = append(lines, fmt.Sprintf("%s %s%s %s", s.md.hotkey.Render("•"), s.dim(c.who), clean(oneLine(c.title, 200)), s.dim(elapsed.String())))
 	}
 	lines = append(lines, s.todoLines(maxLiveTodos)...)
 	lines = append(lines, s.md.faint.Render(s.footer()))
@@ -339,7 +347,7 @@ func (s *liveScreen) todoLines(most int) (lines []string) {
 func (s *liveScreen) footer() string {
 	parts := []string{}
 	if st := s.status; st != nil {
-		parts = append(parts, st.Worker, st.Model, grouped(st.Total.Input+st.Total.Output)+" tokens")
+		parts = append(parts, st.Worker, st.Model[strings.LastIndexByte(st.Model, '/')+1:], grouped(st.Total.Input+st.Total.Output)+" tokens")
 		if st.Priced {
 			parts = append(parts, fmt.Sprintf("$%.4f", st.Cost))
 		}
