@@ -3,9 +3,12 @@ package egress_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -434,6 +437,33 @@ func TestEnvironmentIsNotLookedAt(t *testing.T) {
 	e := egress.New(egress.Options{Guard: guard(server.Listener.Addr())})
 	if got, err := get(t, e.HTTP(decided("a.test")), "http://a.test/x"); err != nil || got != "200 /x" {
 		t.Errorf("%q %v", got, err)
+	}
+}
+
+// HTTPS is spoken as HTTP/2 where the server can, with its certificate checked against the name that was decided.
+func TestHTTP2(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/large" {
+			w.Header().Set("X-Large", strings.Repeat("x", 100_000))
+		}
+		fmt.Fprint(w, r.Proto)
+	}))
+	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	e := egress.New(egress.Options{Guard: guard(server.Listener.Addr()), TLS: &tls.Config{RootCAs: roots}, HeaderBytes: 50_000, Retries: -1})
+	g := decided("example.com", "other.test")
+	if got, err := get(t, e.HTTP(g), "https://example.com/"); err != nil || got != "200 HTTP/2.0" {
+		t.Errorf("%q %v", got, err)
+	}
+	if _, err := get(t, e.HTTP(g), "https://other.test/"); tongs.CodeOf(err) != tongs.CodeNetworkError || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate of another name: %v", err)
+	}
+	if _, err := get(t, e.HTTP(g), "https://example.com/large"); tongs.CodeOf(err) != tongs.CodeNetworkError {
+		t.Errorf("headers over the limit: %v", err)
 	}
 }
 

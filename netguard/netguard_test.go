@@ -394,7 +394,9 @@ func TestAddressesAreRaced(t *testing.T) {
 		if len(logged) != 1 || logged[0].Addr.Addr() != good || logged[0].Err != nil {
 			t.Errorf("%+v", logged)
 		}
-		g.Dial = func(_ context.Context, addr netip.AddrPort) (net.Conn, error) { return nil, fmt.Errorf("no way to %s", addr) }
+		g.Dial = func(_ context.Context, addr netip.AddrPort) (net.Conn, error) {
+			return nil, fmt.Errorf("no way to %s", addr)
+		}
 		_, err = g.Connect(t.Context(), Target{"a.test", 443}, Decision{})
 		if err == nil || !strings.Contains(err.Error(), "no way to [2606:2800::1]:443") || !strings.Contains(err.Error(), "no way to 93.184.216.34:443") {
 			t.Errorf("%v", err)

@@ -284,9 +284,10 @@ func (s *set) timeout(in Input) time.Duration {
 func (s *set) fetch(ctx context.Context, env *tongs.Env, in Input) (Output, error) {
 	ctx = egress.WithTimeout(ctx, s.timeout(in))
 	reader := in.Method == http.MethodGet && !s.opt.IgnoreRobots
+	asking := egress.WithTimeout(ctx, min(robotsTime, s.timeout(in)))
 	ctx = egress.OnRedirect(ctx, func(next *http.Request) error {
 		if reader {
-			return s.robots.allow(ctx, env.HTTP, next.URL)
+			return s.robots.allow(asking, env.HTTP, next.URL)
 		}
 		return nil
 	})
@@ -295,7 +296,7 @@ func (s *set) fetch(ctx context.Context, env *tongs.Env, in Input) (Output, erro
 		return Output{}, err
 	}
 	if reader {
-		if err := s.robots.allow(ctx, env.HTTP, req.URL); err != nil {
+		if err := s.robots.allow(asking, env.HTTP, req.URL); err != nil {
 			return Output{}, err
 		}
 	}

@@ -18,6 +18,8 @@ const (
 	robotsLife  = time.Hour
 	robotsBytes = 512 << 10
 	robotsHosts = 1000
+	// robotsTime is how long a site may take to say what it asks.
+	robotsTime = 10 * time.Second
 )
 
 // robots knows what sites ask of readers. It is safe for concurrent use.
@@ -92,7 +94,7 @@ func fetchRobots(ctx context.Context, client tongs.HTTP, where *url.URL) (group 
 	req.Header.Set("User-Agent", UserAgent)
 	res, err := client.Do(req)
 	if err != nil {
-		if code := tongs.CodeOf(err); code.Refused() || ctx.Err() != nil || code == tongs.CodeTimeout {
+		if code := tongs.CodeOf(err); code.Refused() || ctx.Err() != nil {
 			return nil, err
 		}
 		return nil, nil
