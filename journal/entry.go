@@ -278,6 +278,9 @@ func (j *Journal) List(f Filter) (list []Entry, err error) {
 	return list, nil
 }
 
+// sinceSlack is by how much the order of names and that of times may differ, between processes and clocks that are set.
+const sinceSlack = time.Hour
+
 // entries yields the heads that match, newest first.
 func (j *Journal) entries(f Filter) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
@@ -300,6 +303,9 @@ func (j *Journal) entries(f Filter) iter.Seq2[Entry, error] {
 			}
 			head := r.head
 			r.close()
+			if !f.Since.IsZero() && head.Time.Before(f.Since.Add(-sinceSlack)) {
+				return // names sort by time, and what is older is not meant
+			}
 			if f.match(&head) && !yield(head, nil) {
 				return
 			}

@@ -43,6 +43,9 @@ func (a *app) gcCommand() *cobra.Command {
 			return err
 		}
 		report := gcReport{Report: removed}
+		if report.Sessions, err = pruneSessions(cmd.Context(), p.stateDir, r.Sessions); err != nil {
+			return err
+		}
 		if r.Spills != 0 {
 			spill, err := output.OpenSpill(filepath.Join(p.stateDir, "spill"))
 			if err != nil {
@@ -69,6 +72,7 @@ func (a *app) gcCommand() *cobra.Command {
 
 type gcReport struct {
 	durable.Report
+	Sessions   int            `json:"workerSessions"`
 	SpillBytes int64          `json:"spillBytes"`
 	Journal    journal.Report `json:"journal"`
 }

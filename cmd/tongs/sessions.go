@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/worker"
+	"github.com/tongs-ai/tongs/worker/sessions"
 )
 
 func (a *app) sessionsCommand() *cobra.Command {
@@ -85,6 +87,16 @@ func (a *app) printSessions(list []worker.Session, format string) error {
 		})
 	}
 	return a.table([]string{"SESSION", "CHANGED", "WORKER", "STATE", "SPENT", "PROMPT"}, rows)
+}
+
+// pruneSessions removes sessions of workers that did not change for as long as they are kept; zero keeps them.
+func pruneSessions(ctx context.Context, stateDir string, keep time.Duration) (int, error) {
+	if _, err := os.Stat(filepath.Join(stateDir, sessions.FileName)); err != nil || keep == 0 {
+		return 0, nil
+	}
+	store := &lazySessions{dir: stateDir}
+	defer store.close()
+	return store.Prune(ctx, time.Now().Add(-keep))
 }
 
 // sessionState is the state in a word; one whose process is gone was interrupted.
