@@ -14,7 +14,7 @@ import (
 // asks is the name under which a host answers whether a call needs approval. No tool can have it.
 const asks = "tongs.needsApproval"
 
-//go:embed host/host.sh host/host.mjs host/host.py host/build.sh internal/gohost/host.go
+//go:embed host/host.sh host/host.mjs host/host.py host/build.sh internal/gohost/host.go internal/gohost/schema.go
 var hostFiles embed.FS
 
 // bundled is a module, with all that it can import.

@@ -368,13 +368,15 @@ func (g *goModule) main() []byte {
 
 // generateGo adds what makes a program of a Go module to what runs.
 func (b *bundled) generateGo(c content) error {
-	host, err := hostFiles.ReadFile("internal/gohost/host.go")
-	if err != nil {
-		return err
+	for _, name := range []string{"host.go", "schema.go"} {
+		data, err := hostFiles.ReadFile("internal/gohost/" + name)
+		if err != nil {
+			return err
+		}
+		c[path.Join("gen", hostDir, name)] = bytes.Replace(data, []byte("package gohost"), []byte("package tongshost"), 1)
 	}
 	pkg, _ := b.settings["goPackage"].(string)
 	main, _ := b.settings["goMain"].(string)
-	c[path.Join("gen", hostDir, "host.go")] = bytes.Replace(host, []byte("package gohost"), []byte("package tongshost"), 1)
 	c[path.Join("gen", pkg, mainFile)] = []byte(main)
 	return nil
 }

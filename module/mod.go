@@ -8,9 +8,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tongs-ai/tongs/mcpclient"
 )
+
+// faultTime is how long a module that cannot be bundled is left alone: what it wants may be installed by then.
+const faultTime = 2 * time.Second
 
 // mod is one module, and what is known of it.
 type mod struct {
@@ -24,7 +28,8 @@ type mod struct {
 	mu     sync.Mutex
 	now    *bundled
 	fault  error
-	at     []input // the states of files that fault was found in
+	at     input // the state of the file that fault was found in
+	since  time.Time
 	rec    *record
 	recAt  input
 	said   map[string]*mcpclient.Definitions // what it said of its tools, by digest
@@ -105,7 +110,7 @@ func (m *mod) look(must bool) (*snapshot, error) {
 	s := &snapshot{record: r, trust: !m.set.opt.NoApprovals}
 	switch {
 	case m.now != nil && unchanged(m.now.inputs):
-	case m.fault != nil && unchanged(m.at):
+	case m.fault != nil && time.Since(m.since) < faultTime && stampOf(m.cfg.Module) == m.at:
 		return nil, m.fault
 	case m.kept(r):
 		m.now = &bundled{digest: r.Digest, inputs: r.Inputs, program: r.Program, problems: r.Problems}
@@ -132,13 +137,10 @@ func (m *mod) kept(r *record) bool {
 // bundle makes the module anew. The lock is held.
 func (m *mod) bundle(r *record) error {
 	m.now = nil
-	at := []input{stampOf(m.cfg.Module)}
+	at := stampOf(m.cfg.Module)
 	b, err := bundle(&m.cfg, m.name)
 	if err != nil {
-		m.fault, m.at = err, at
-		if m.cfg.Module == "" {
-			m.at = nil // what was missing may be there the next time
-		}
+		m.fault, m.at, m.since = err, at, time.Now()
 		return err
 	}
 	m.fault, m.now = nil, b
