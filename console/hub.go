@@ -10,6 +10,7 @@ import (
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/internal/id"
 )
 
 // Hub passes on what happens to those who watch. What calls do is read from the log, so that those of every process are
@@ -19,6 +20,8 @@ import (
 // Nothing is read from the log while nobody watches, and nobody who watches can hold up a call.
 type Hub struct {
 	live live
+	// session is that of the calls which are made from the console: nobody else can name it.
+	session string
 
 	// pumping is held while news are gathered, and while somebody starts to watch.
 	pumping sync.Mutex
@@ -44,7 +47,9 @@ type source struct {
 
 // NewHub returns a hub. Put its Observe into the options of an engine.
 func NewHub() *Hub {
-	h := &Hub{viewers: map[*viewer]struct{}{}, wake: make(chan struct{}, 1), pending: map[string]pendingQuestion{}}
+	h := &Hub{
+		session: id.New("console"), viewers: map[*viewer]struct{}{}, wake: make(chan struct{}, 1), pending: map[string]pendingQuestion{},
+	}
 	h.live.init()
 	return h
 }

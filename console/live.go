@@ -94,7 +94,7 @@ func (c *liveCall) update(u tongs.Update) {
 		c.parts, c.from = nil, c.total-int64(len(text))
 	}
 	// Small pieces are put together, so that a program that prints single letters does not fill memory with bookkeeping.
-	if n := len(c.parts); n > 0 && c.parts[n-1].Stream == u.Stream && len(c.parts[n-1].Text)+len(text) <= 8<<10 {
+	if n := len(c.parts); n > 0 && c.parts[n-1].Stream == u.Stream && len(c.parts[n-1].Text)+len(text) <= 1<<10 {
 		c.parts[n-1].Text += text
 	} else {
 		c.parts = append(c.parts, part{u.Stream, text})

@@ -81,8 +81,8 @@ func (s *Server) listTools(ctx context.Context, _ request, _ struct{}) (toolList
 	if err != nil {
 		return toolList{}, err
 	}
-	states := map[string]ToolState{}
-	for _, st := range s.opt.Tools(ctx) {
+	states, known := map[string]ToolState{}, s.opt.Tools(ctx)
+	for _, st := range known {
 		states[st.Name] = st
 	}
 	list := toolList{Tools: []toolView{}}
@@ -98,7 +98,7 @@ func (s *Server) listTools(ctx context.Context, _ request, _ struct{}) (toolList
 		v.Stats = used[spec.Name]
 		list.Tools = append(list.Tools, v)
 	}
-	for _, st := range s.opt.Tools(ctx) { // those that cannot be called, in their order
+	for _, st := range known { // those that cannot be called, in their order
 		if _, left := states[st.Name]; left {
 			list.Tools = append(list.Tools, toolView{
 				Name: st.Name, Title: st.Name, Description: st.Description, Aliases: []string{}, Source: st.Source, Needs: []string{},
@@ -204,15 +204,12 @@ type explained struct {
 }
 
 func (s *Server) explain(ctx context.Context, _ request, in toolCall) (explained, error) {
-	e, err := s.opt.Engine.Explain(ctx, &tongs.Call{Tool: in.Tool, Args: object(in.Args), Session: Session, DryRun: in.DryRun})
+	e, err := s.opt.Engine.Explain(ctx, &tongs.Call{Tool: in.Tool, Args: object(in.Args), Session: s.hub.session, DryRun: in.DryRun})
 	if err != nil {
 		return explained{}, err
 	}
 	return explained{Explanation: *e, Words: plainWords(e.Effects), Command: s.commandOf(e.Args, e.Effects)}, nil
 }
-
-// Session is that of the calls that are made from the console.
-const Session = "console"
 
 // begun names a call that was started.
 type begun struct {
@@ -224,7 +221,7 @@ func (s *Server) call(_ context.Context, _ request, in toolCall) (begun, error) 
 		return begun{}, tongs.Errorf(tongs.CodeCancelled, "the server is shutting down")
 	}
 	call := &tongs.Call{
-		ID: id.New("c"), Tool: in.Tool, Args: object(in.Args), Session: Session, Agents: []string{"console"}, Reason: in.Reason, DryRun: in.DryRun,
+		ID: id.New("c"), Tool: in.Tool, Args: object(in.Args), Session: s.hub.session, Agents: []string{"console"}, Reason: in.Reason, DryRun: in.DryRun,
 	}
 	ctx, cancel := context.WithCancel(s.life)
 	end := s.tried.begin(call.ID, cancel)
@@ -238,11 +235,14 @@ func (s *Server) call(_ context.Context, _ request, in toolCall) (begun, error) 
 
 // Channel shows the questions of calls that were made from the console: they wait there, for as long as the call does. Put
 // it into the approval desk of the engine.
-type Channel struct{}
+func (h *Hub) Channel() approval.Channel { return channel{h.session} }
+
+// channel is that of one session.
+type channel struct{ session string }
 
 // Ask implements approval.Channel. The answer comes through the store of questions.
-func (Channel) Ask(ctx context.Context, q approval.Question) (*approval.Answer, error) {
-	if q.Session != Session {
+func (c channel) Ask(ctx context.Context, q approval.Question) (*approval.Answer, error) {
+	if q.Session != c.session {
 		return nil, nil
 	}
 	<-ctx.Done()

@@ -44,7 +44,7 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		hub := webconsole.NewHub()
 		server, sys, err := a.openServer(cmd.Context(), mode(), *wait, func(w *wiring) {
-			w.observe, w.shown = hub.Observe, append(w.shown, webconsole.Channel{})
+			w.observe, w.shown = hub.Observe, append(w.shown, hub.Channel())
 		})
 		if err != nil {
 			return err
