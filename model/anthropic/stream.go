@@ -78,7 +78,7 @@ func (r *reader) event(raw wire.Event) error {
 		r.answer.Stop = stopOf(e.Delta.Stop)
 	case "message_stop":
 		r.answer.Ended = true
-		return wire.Done
+		return wire.ErrDone
 	}
 	return nil
 }

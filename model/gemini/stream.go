@@ -97,5 +97,5 @@ func (r *reader) finish(reason, message string) error {
 		r.answer.Stop = model.StopRefuse
 	}
 	r.answer.Ended = true
-	return wire.Done
+	return wire.ErrDone
 }

@@ -73,7 +73,7 @@ func (r *chatReader) event(raw wire.Event) error {
 	}
 	if string(data) == "[DONE]" {
 		r.answer.Ended = true
-		return wire.Done
+		return wire.ErrDone
 	}
 	if raw.Name == "error" {
 		return r.client.Broken(data)

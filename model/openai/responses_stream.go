@@ -88,7 +88,7 @@ func (r *responsesReader) event(raw wire.Event) error {
 		r.piece(e.Index, wire.Call, e.Delta)
 	case "response.completed", "response.incomplete":
 		r.end(e.Response)
-		return wire.Done
+		return wire.ErrDone
 	}
 	return nil
 }

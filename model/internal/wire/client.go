@@ -36,9 +36,9 @@ type Client struct {
 	Idle time.Duration
 }
 
-// Done is returned by a reader of events whose answer is whole. What still comes is read for a moment, so that the
+// ErrDone is returned by a reader of events whose answer is whole. What still comes is read for a moment, so that the
 // connection can be used again; what goes wrong with it does not matter any more.
-var Done = errors.New("the answer is whole")
+var ErrDone = errors.New("the answer is whole")
 
 // afterDone is that moment.
 const afterDone = time.Second
@@ -86,7 +86,7 @@ func (c *Client) Stream(ctx context.Context, target string, body any, event func
 	done := false
 	err = Events(answer, func(e Event) error {
 		err := event(e)
-		if errors.Is(err, Done) {
+		if errors.Is(err, ErrDone) {
 			done, answer.idle, err = true, afterDone, nil
 			watch.Reset(afterDone)
 		}

@@ -223,7 +223,7 @@ func TestWholeAnswersNeedNoEnd(t *testing.T) {
 		n, start := 0, time.Now()
 		begun, err := c.Stream(t.Context(), "http://p.test", 1, func(Event) error {
 			if n++; n == 1 {
-				return Done
+				return ErrDone
 			}
 			return nil
 		})
