@@ -41,7 +41,7 @@ needs:
 
 .PHONY: test-adapters
 test-adapters: ## the adapters for other SDKs, each a module of its own
-	@for d in adapters/*/; do echo "test $$d"; (cd $$d && $(GO) vet ./... && $(GO) test ./...) || exit 1; done
+	@for d in $$(dirname adapters/*/go.mod); do echo "test $$d"; (cd $$d && $(GO) test -mod=mod ./...) || exit 1; done
 
 .PHONY: race
 race: needs ## the tests with the race detector
