@@ -5,37 +5,53 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/workspace"
 )
 
 // insightShot is a picture of a page about rules, sessions or statistics. Act does what a person does there first.
 type insightShot struct {
 	name, path, ready string
 	act               func(*tab)
+	width, height     int64
 }
 
 var insightShots = []insightShot{
-	{"statistics", "/statistics?window=week", `document.querySelectorAll('.figure svg[role=img]').length > 1`, nil},
+	{"statistics", "/statistics?window=week", `document.querySelectorAll('.figure svg[role=img]').length > 1`, nil, 1280, 1080},
+	{"statistics-phone", "/statistics?window=week", `document.querySelectorAll('.figure svg[role=img]').length > 1`, nil, 390, 844},
 	{"policy", "/policy", `document.querySelector('tr[data-call]') && document.querySelector('[data-decision]') && document.querySelector('[data-grant]')`, func(b *tab) {
 		b.wait("tools", `document.querySelectorAll('#test-tool option').length > 5`)
 		b.fill("#test-input", "git push origin main")
 		b.click("#test button")
 		b.fill("#p-pattern", "git diff")
 		b.click("#propose button")
-	}},
-	{"sessions", "/sessions#s_4kq2", `document.querySelector('#detail .calls')`, nil},
+	}, 1280, 1180},
+	{"sessions", "/sessions#s_4kq2", `document.querySelector('#detail .calls')`, nil, 1280, 860},
 	{"transcript", "/sessions#s_work", `document.querySelector('#detail .transcript')`, func(b *tab) {
 		b.wait("a call", `document.querySelector('#detail .called')`)
 		b.eval(`document.querySelector('#detail .called').open = true`, nil)
-	}},
+	}, 1280, 1080},
 }
 
 // insightDemo gives a stand rules of several layers.
 func insightDemo(s *stand) {
+	insightful(s)
+	real := s.insight
+	s.insight = func(ws *workspace.Workspace) Insight {
+		i := real(ws)
+		i.Rules, i.Workers = shownFile{i.Rules}, s.workers("")
+		return i
+	}
 	command := tongs.Kinds(tongs.EffectExecute)
 	paths := tongs.Kinds(tongs.EffectRead, tongs.EffectWrite, tongs.EffectDelete)
 	s.rules = append(s.rules,
@@ -47,6 +63,48 @@ func insightDemo(s *stand) {
 		tongs.Rule{Layer: tongs.LayerWorkspace, Origin: "tongs.yaml:3", Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: "*.example.com", Decision: tongs.PreApproved, Untrusted: true},
 		tongs.Rule{Layer: tongs.LayerWorkspace, Origin: "tongs.yaml:6", Effects: tongs.Kinds(tongs.EffectDelete), Pattern: "migrations/**", Decision: tongs.Ask},
 	)
+}
+
+// shownFile is a file of rules in a place that a picture can show.
+type shownFile struct{ RuleFile }
+
+func (f shownFile) Draft(lines []string) (*RuleDraft, error) {
+	d, err := f.RuleFile.Draft(lines)
+	if d != nil {
+		d.Path = "~/.config/tongs/config.yaml"
+	}
+	return d, err
+}
+
+// insightPictures writes pictures of the pages, light and dark, and of one on a phone.
+func insightPictures(t *testing.T, dir string) {
+	t.Helper()
+	s := newStand(t, demo, insightDemo)
+	fillInsight(s)
+	b := newTab(t, s)
+	for _, shot := range insightShots {
+		for _, theme := range []string{"light", "dark"} {
+			_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.run(chromedp.EmulateViewport(shot.width, shot.height))
+			b.open(shot.path)
+			if shot.act != nil {
+				shot.act(b)
+			}
+			b.wait("the page", shot.ready)
+			data, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "console-"+shot.name+"-"+theme+".png"), small(t, data), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 // fillInsight writes a week of calls, so that there is something to see.

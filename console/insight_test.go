@@ -97,18 +97,18 @@ func insightful(s *stand) {
 		s.t.Fatal(err)
 	}
 	s.insight = func(ws *workspace.Workspace) Insight {
-		return Insight{Workspace: ws.Dir(), Roots: ws.Digest(), Rules: &ruleFile{s, path}, Workers: s.workers()}
+		return Insight{Workspace: ws.Dir(), Roots: ws.Digest(), Rules: &ruleFile{s, path}, Workers: s.workers(evil)}
 	}
 }
 
 var evil = `<img src=x onerror="alert(1)"><script>alert(2)</script>`
 
-// workers returns a tree of two runs, one of which says things that a page must not act on.
-func (s *stand) workers() *runs {
+// workers returns a tree of two runs, which say more besides.
+func (s *stand) workers(more string) *runs {
 	at := time.Now().Add(-time.Minute)
-	r := &runs{todos: []todo.Item{{Content: "Read the code", Status: "completed"}, {Content: evil, Status: "in_progress", ActiveForm: "Writing " + evil}}}
+	r := &runs{todos: []todo.Item{{Content: "Read the code", Status: "completed"}, {Content: more, Status: "in_progress", ActiveForm: "Changing the size " + more}}}
 	lead := worker.Session{
-		ID: "w_lead", Log: "s_work", Root: "w_lead", Agents: []string{"lead"}, Worker: "lead", Model: "script:demo", Prompt: "Make the cache bigger " + evil,
+		ID: "w_lead", Log: "s_work", Root: "w_lead", Agents: []string{"lead"}, Worker: "lead", Model: "script:demo", Prompt: "Make the cache bigger: the test wants four entries. " + more,
 		State: worker.Done, Started: at, Updated: at.Add(40 * time.Second), Turns: 2, Calls: 1, Usage: model.Usage{Input: 1200, Output: 340},
 		Total: model.Usage{Input: 21200, Output: 1340}, Cost: 0.0421, Priced: true, Workspace: s.dir,
 	}
@@ -131,12 +131,12 @@ func (s *stand) workers() *runs {
 		worker.Entry{Turn: 1, Message: text(model.User, model.Part{Text: lead.Prompt})},
 		worker.Entry{
 			Turn: 1, Model: "demo", Usage: model.Usage{Input: 600, Output: 200}, Took: 1200 * time.Millisecond,
-			Message: text(model.Assistant, model.Part{Thinking: &model.Thinking{Text: "I should ask the helper. " + evil}}, model.Part{Text: "I will have the helper look at it."},
-				model.Part{Call: &model.Call{ID: "t1", Name: "helper", Args: `{"prompt":"look at cache.go","x":` + quote(evil) + `}`}}),
+			Message: text(model.Assistant, model.Part{Thinking: &model.Thinking{Text: "I should ask the helper. " + more}}, model.Part{Text: "I will have the helper look at it."},
+				model.Part{Call: &model.Call{ID: "t1", Name: "helper", Args: `{"prompt":"look at cache.go","x":` + quote(more) + `}`}}),
 		},
 		worker.Entry{
-			Turn: 1, Message: text(model.User, model.Part{Result: &model.Result{ID: "t1", Name: "helper", Text: "It holds three entries. " + evil}}),
-			Calls: []worker.CallNote{{ID: "t1", Call: "c_1", Tool: "helper", Title: "helper looked", Took: 9 * time.Second, Session: "w_helper", Changed: []worker.Change{{Path: "cache/" + evil, Added: 3, Removed: 1}}}},
+			Turn: 1, Message: text(model.User, model.Part{Result: &model.Result{ID: "t1", Name: "helper", Text: "It holds three entries. " + more}}),
+			Calls: []worker.CallNote{{ID: "t1", Call: "c_1", Tool: "helper", Title: "helper looked", Took: 9 * time.Second, Session: "w_helper", Changed: []worker.Change{{Path: "cache/cache.go" + more, Added: 3, Removed: 1}}}},
 		},
 		worker.Entry{Turn: 2, Model: "demo", Usage: model.Usage{Input: 600, Output: 140}, Message: text(model.Assistant, model.Part{Text: "Done: the cache holds four entries."})},
 	)

@@ -47,6 +47,7 @@ func TestPictures(t *testing.T) {
 			}
 		}
 	}
+	insightPictures(t, *pictures)
 }
 
 // apart is how much two colours differ.

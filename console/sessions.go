@@ -44,14 +44,15 @@ type sessionView struct {
 	First  time.Time `json:"first"`
 	Last   time.Time `json:"last"`
 	insight.Counts
-	Asked     int            `json:"asked"`
-	Waited    insight.Millis `json:"waitedMs"`
-	Tokens    model.Usage    `json:"tokens"`
-	Cost      float64        `json:"cost"`
-	Priced    bool           `json:"priced"`
-	Workspace string         `json:"workspace"`
-	Tools     []string       `json:"tools"`
-	Agents    []agentView    `json:"agents"`
+	Asked  int            `json:"asked"`
+	Waited insight.Millis `json:"waitedMs"`
+	Tokens model.Usage    `json:"tokens"`
+	Cost   float64        `json:"cost"`
+	Priced bool           `json:"priced"`
+	// Workspace is that of the session, where it is not the one that is served.
+	Workspace string      `json:"workspace"`
+	Tools     []string    `json:"tools"`
+	Agents    []agentView `json:"agents"`
 }
 
 // agentView is an agent in the tree of a session.
@@ -88,7 +89,7 @@ func (s *Server) listSessions(ctx context.Context, _ request, in windowQuery) (s
 	}
 	list := sessionList{Sessions: []sessionView{}}
 	for _, l := range logged {
-		v := viewSession(l)
+		v := s.viewSession(l)
 		if run := runs[l.ID]; run != nil {
 			v.ofWorker(run)
 			delete(runs, l.ID)
@@ -99,7 +100,7 @@ func (s *Server) listSessions(ctx context.Context, _ request, in windowQuery) (s
 		if run.Updated.Before(w.Since) {
 			continue
 		}
-		v := viewSession(insight.Session{ID: run.Log, First: run.Started, Last: run.Updated, Workspace: run.Workspace})
+		v := s.viewSession(insight.Session{ID: run.Log, First: run.Started, Last: run.Updated, Workspace: run.Workspace})
 		v.ofWorker(run)
 		list.Sessions = append(list.Sessions, v)
 	}
@@ -127,7 +128,10 @@ func (s *Server) outermost(ctx context.Context) (map[string]*worker.Session, err
 	return runs, err
 }
 
-func viewSession(l insight.Session) sessionView {
+func (s *Server) viewSession(l insight.Session) sessionView {
+	if l.Workspace == s.opt.Insight.Workspace {
+		l.Workspace = ""
+	}
 	v := sessionView{
 		ID: l.ID, Kind: "client", Title: l.ID, First: l.First, Last: l.Last, Counts: l.Counts, Asked: l.Asked, Waited: l.Waited,
 		Workspace: l.Workspace, Tools: append([]string{}, l.Tools...), Agents: []agentView{},
@@ -266,9 +270,9 @@ func (s *Server) showSession(ctx context.Context, r request, _ struct{}) (sessio
 	case err != nil:
 		return d, err
 	case len(grouped) > 0:
-		d.Session = viewSession(grouped[0])
+		d.Session = s.viewSession(grouped[0])
 	case outer != nil:
-		d.Session = viewSession(insight.Session{ID: id, First: outer.Started, Last: outer.Updated, Workspace: outer.Workspace})
+		d.Session = s.viewSession(insight.Session{ID: id, First: outer.Started, Last: outer.Updated, Workspace: outer.Workspace})
 	default:
 		return d, fmt.Errorf("session %q: %w", id, errNotFound)
 	}

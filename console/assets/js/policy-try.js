@@ -3,6 +3,7 @@
 import {$, h, fill, failure, toast, when, plural} from './dom.js';
 import {get, post} from './api.js';
 import {decision, outcome} from './words.js';
+import {seen} from './text.js';
 
 const sentence = {
   preApproved: 'It would run without a question.', ask: 'Somebody would be asked first.', blocked: 'It would be refused; nobody could approve it.',
@@ -58,9 +59,9 @@ function explained(e, propose) {
   return h('div', {class: 'told', data: {decision: e.decision}},
     h('p', {class: 'verdict'}, decision(e.deferred ? 'copy' : e.decision), ' ',
       e.deferred ? 'It would run on a copy of the files, and what it changes there would be decided then.' : sentence[e.decision]),
-    h('p', {}, e.reason),
+    h('p', {}, seen(e.reason)),
     h('dl', {class: 'kv small'},
-      h('dt', {}, 'Decided by'), h('dd', {}, h('code', {}, e.rule)),
+      h('dt', {}, 'Decided by'), h('dd', {}, h('code', {}, seen(e.rule))),
       h('dt', {}, 'It would'), h('dd', {}, h('ul', {class: 'lines'}, e.effects.map((x, i) => h('li', {}, effect(e, x, i))))),
       e.repaired?.length ? [h('dt', {}, 'Repaired'), h('dd', {}, e.repaired.join('; '))] : null),
     first ? h('p', {}, h('button', {type: 'button', class: 'quiet', onclick: () => propose.about(e, first)}, 'Propose a rule about this')) : null);
@@ -70,7 +71,7 @@ function explained(e, propose) {
 function effect(e, x, i) {
   const words = e.words?.length === e.effects.length ? e.words[i] : null;
   const why = words?.why ?? x.why;
-  return [words?.text ?? x.kind, ' ', x.mustAsk ? h('span', {class: 'badge warn'}, 'must be asked for') : null, why ? h('span', {class: 'muted'}, ' ' + why) : null];
+  return [seen(words?.text ?? x.kind), ' ', x.mustAsk ? h('span', {class: 'badge warn'}, 'must be asked for') : null, why ? h('span', {class: 'muted'}, ' ' + seen(why)) : null];
 }
 
 // proposer replays and saves proposed rules.
@@ -147,7 +148,7 @@ function shownReplay(tried, title) {
   if (r.unjudged.older) left.push(`${r.unjudged.older} were logged by an older version`);
   if (r.unjudged.elsewhere) left.push(`${r.unjudged.elsewhere} belong to other workspaces`);
   return h('div', {class: 'told', data: {changed: r.changed}},
-    tried.rules.map(rule => h('p', {class: 'small'}, 'The rule: ', h('code', {}, rule.text))),
+    tried.rules.map(rule => h('p', {class: 'small'}, 'The rule: ', h('code', {}, seen(rule.text)))),
     h('p', {class: 'verdict'}, h('b', {}, title + ', '), r.changed ? `${r.changed} of ${plural(r.judged, 'call')} would be decided otherwise` : `none of ${plural(r.judged, 'call')} would be decided otherwise`,
       r.changed ? ': ' + [r.stricter && r.stricter + ' more strictly', r.looser && r.looser + ' more leniently'].filter(Boolean).join(', ') + '.' : '.'),
     r.turns.map(t => h('p', {class: 'turn'}, h('b', {}, t.calls), ' ', decision(t.now), h('span', {'aria-label': 'becomes'}, ' → '), decision(t.then))),
@@ -155,7 +156,7 @@ function shownReplay(tried, title) {
       h('thead', {}, h('tr', {}, ['When', 'Call', 'Ended', 'Now', 'Then'].map(n => h('th', {scope: 'col'}, n)))),
       h('tbody', {}, r.changes.map(c => h('tr', {data: {call: c.call}},
         h('td', {class: 'small muted'}, when(c.started)),
-        h('td', {}, h('a', {href: '/#' + encodeURIComponent(c.call)}, h('span', {class: 'mono'}, c.tool)), h('div', {class: 'small mono'}, c.effects.slice(0, 4).join('; '), c.effects.length > 4 ? ' …' : '')),
+        h('td', {}, h('a', {href: '/#' + encodeURIComponent(c.call)}, h('span', {class: 'mono'}, seen(c.tool))), h('div', {class: 'small mono'}, seen(c.effects.slice(0, 4).join('; ')), c.effects.length > 4 ? ' …' : '')),
         h('td', {}, outcome(c.outcome)),
         h('td', {title: c.nowBy}, decision(c.now)), h('td', {title: c.thenBy}, decision(c.then))))))) : null,
     r.changed > r.changes.length ? h('p', {class: 'small muted'}, `${r.changed - r.changes.length} more are not listed.`) : null,

@@ -5,6 +5,7 @@ import {$, h, fill, failure, empty, ago, when, plural, debounce, toast} from './
 import {get, post} from './api.js';
 import {decision} from './words.js';
 import {tester, proposer} from './policy-try.js';
+import {seen} from './text.js';
 
 const content = $('#content');
 const chips = [...document.querySelectorAll('[data-window]')];
@@ -30,7 +31,7 @@ function about(r) {
   else if (r.toolset) words.push(r.toolset + (r.effects ? ': ' : ' '));
   else if (!r.effects) words.push('every tool ');
   if (r.effects) words.push(r.effects.split(',').map(e => doing[e] ?? e).join(', ') + ' ');
-  if (r.pattern) words.push(h('code', {class: 'pattern'}, r.pattern));
+  if (r.pattern) words.push(h('code', {class: 'pattern'}, seen(r.pattern)));
   return words;
 }
 
@@ -77,9 +78,9 @@ function grants(p) {
     h('tbody', {}, list.map(g => h('tr', {data: {grant: g.id}},
       h('td', {class: 'num hits'}, g.hits.calls.toLocaleString()),
       h('td', {class: 'mono'}, g.tool),
-      h('td', {}, g.covers.map(c => h('code', {class: 'cover'}, c))),
+      h('td', {}, g.covers.map(c => h('code', {class: 'cover'}, seen(c)))),
       h('td', {}, h('span', {class: 'badge ' + (g.scope === 'always' ? 'blue' : '')}, g.scope), ' ', h('span', {class: 'muted small'},
-        [g.session, ...g.agents].filter(Boolean).join(' › ')), g.here ? null : h('span', {class: 'muted small'}, ' another workspace')),
+        seen([g.session, ...g.agents].filter(Boolean).join(' › '))), g.here ? null : h('span', {class: 'muted small'}, ' another workspace')),
       h('td', {class: 'muted small', title: when(g.at)}, ago(g.at), g.by ? ' by ' + g.by : ''),
       h('td', {class: 'num'}, h('button', {type: 'button', class: 'danger', onclick: e => revoke(g, e.target)}, 'Revoke'))))))) :
     empty('Nothing is remembered', 'Approve a call for the session or for always, and it appears here.'));

@@ -5,6 +5,7 @@ import {$, h, fill, failure, empty, ago, when, plural, debounce} from './dom.js'
 import {get} from './api.js';
 import {time, tokens, money, outcome} from './words.js';
 import {transcript, todoList} from './transcript.js';
+import {seen} from './text.js';
 
 const list = $('#list'), detail = $('#detail'), split = $('#split'), find = $('#find');
 const chips = [...document.querySelectorAll('[data-window]')];
@@ -22,9 +23,9 @@ const address = (session, part) => '#' + [session, part].filter(Boolean).map(enc
 function item(s) {
   const bad = s.errors + s.interrupted;
   return h('a', {class: 'session', href: address(s.id), 'aria-current': s.id === open.session ? 'true' : null, data: {session: s.id}},
-    h('span', {class: 'headline'}, h('b', {}, s.title), s.kind === 'worker' ? h('span', {class: 'badge blue'}, 'worker') : null, s.state ? outcome(s.state) : null,
+    h('span', {class: 'headline'}, h('b', {}, seen(s.title)), s.kind === 'worker' ? h('span', {class: 'badge blue'}, 'worker') : null, s.state ? outcome(s.state) : null,
       h('span', {class: 'muted small when', title: when(s.last)}, ago(s.last))),
-    s.prompt ? h('span', {class: 'prompt'}, s.prompt) : null,
+    s.prompt ? h('span', {class: 'prompt'}, seen(s.prompt)) : null,
     h('span', {class: 'muted small facts'},
       h('span', {}, plural(s.calls, 'call')), bad ? h('span', {class: 'bad'}, bad + ' failed') : null, s.refused ? h('span', {class: 'warn'}, s.refused + ' not allowed') : null,
       s.asked ? h('span', {}, s.asked + ' asked') : null, s.tokens.input + s.tokens.output ? h('span', {}, tokens(s.tokens.input + s.tokens.output) + ' tokens') : null,
@@ -55,21 +56,21 @@ function tree(d) {
   if (d.runs.length) {
     return h('ul', {class: 'tree'}, d.runs.map(r => h('li', {class: 'depth' + Math.min(r.depth, 6)},
       h('a', {href: address(d.session.id, r.id), 'aria-current': r.id === open.run ? 'true' : null, data: {run: r.id}},
-        h('b', {}, r.worker), ' ', outcome(r.state), h('span', {class: 'muted small'}, ` ${plural(r.turns, 'turn')}, ${plural(r.calls, 'call')}, ${tokens(r.usage.input + r.usage.output)} tokens`)))));
+        h('b', {}, seen(r.worker)), ' ', outcome(r.state), h('span', {class: 'muted small'}, ` ${plural(r.turns, 'turn')}, ${plural(r.calls, 'call')}, ${tokens(r.usage.input + r.usage.output)} tokens`)))));
   }
   if (!d.session.agents.length) return null;
   return h('ul', {class: 'tree'}, d.session.agents.map(a => h('li', {class: 'depth' + Math.min(a.depth, 6)},
-    h('b', {}, a.name), h('span', {class: 'muted small'}, a.calls ? ' ' + plural(a.calls, 'call') : ' delegated only', a.errors ? `, ${a.errors} failed` : ''))));
+    h('b', {}, seen(a.name)), h('span', {class: 'muted small'}, a.calls ? ' ' + plural(a.calls, 'call') : ' delegated only', a.errors ? `, ${a.errors} failed` : ''))));
 }
 
 function head(d) {
   const s = d.session;
   return h('header', {class: 'pad head'},
-    h('div', {class: 'headline'}, h('h2', {tabindex: -1, id: 'session-title'}, s.title), s.state ? outcome(s.state) : null,
+    h('div', {class: 'headline'}, h('h2', {tabindex: -1, id: 'session-title'}, seen(s.title)), s.state ? outcome(s.state) : null,
       h('a', {class: 'button quiet close', href: '#', title: 'Close'}, 'Close')),
-    s.prompt ? h('p', {class: 'prompt whole'}, s.prompt) : null,
+    s.prompt ? h('p', {class: 'prompt whole'}, seen(s.prompt)) : null,
     h('dl', {class: 'kv small'},
-      h('dt', {}, 'Session'), h('dd', {class: 'mono'}, s.id),
+      h('dt', {}, 'Session'), h('dd', {class: 'mono'}, seen(s.id)),
       h('dt', {}, 'Time'), h('dd', {}, when(s.first) + ' to ' + when(s.last)),
       s.model ? [h('dt', {}, 'Model'), h('dd', {}, s.model)] : null,
       s.kind === 'worker' ? [h('dt', {}, 'Tokens'), h('dd', {id: 'tokens'}, `${tokens(s.tokens.input)} in, ${tokens(s.tokens.output)} out`,
@@ -83,12 +84,12 @@ function calls(d) {
   const rows = d.calls.map(c => h('li', {class: 'did', data: {call: c.call}},
     h('span', {class: 'muted small mono at'}, when(c.started)),
     h('div', {},
-      h('p', {class: 'doing'}, h('a', {href: '/#' + encodeURIComponent(c.call)}, h('span', {class: 'mono'}, c.tool)), ' ', h('span', {}, c.title && c.title !== c.tool ? c.title : ''), ' ',
+      h('p', {class: 'doing'}, h('a', {href: '/#' + encodeURIComponent(c.call)}, h('span', {class: 'mono'}, seen(c.tool))), ' ', h('span', {}, c.title && c.title !== c.tool ? seen(c.title) : ''), ' ',
         c.outcome === 'ok' ? null : outcome(c.outcome), c.code ? h('span', {class: 'badge bad'}, c.code) : null, c.asked ? h('span', {class: 'badge'}, 'asked') : null),
-      c.agents.length ? h('p', {class: 'muted small'}, c.agents.join(' › ')) : null,
-      c.reason ? h('p', {class: 'small'}, '“' + c.reason + '”') : null,
-      c.error ? h('p', {class: 'small bad'}, c.error) : null,
-      c.args && c.args !== '{}' ? h('details', {class: 'small'}, h('summary', {}, 'Arguments'), h('pre', {class: 'code'}, c.args)) : null),
+      c.agents.length ? h('p', {class: 'muted small'}, seen(c.agents.join(' › '))) : null,
+      c.reason ? h('p', {class: 'small'}, '“' + seen(c.reason) + '”') : null,
+      c.error ? h('p', {class: 'small bad'}, seen(c.error)) : null,
+      c.args && c.args !== '{}' ? h('details', {class: 'small'}, h('summary', {}, 'Arguments'), h('pre', {class: 'code'}, seen(c.args))) : null),
     h('span', {class: 'muted small num'}, c.ranMs ? time(c.ranMs) : '')));
   return h('div', {}, d.left ? h('p', {class: 'pad muted small'}, `${plural(d.left, 'older call')} not shown; see Live.`) : null,
     rows.length ? h('ol', {class: 'calls'}, rows) : empty('It called nothing'));

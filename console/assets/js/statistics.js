@@ -5,6 +5,7 @@ import {$, h, fill, failure, empty, bytes, ago, when, plural, debounce} from './
 import {get} from './api.js';
 import {bars, lines, share, ranks, spark} from './charts.js';
 import {time} from './words.js';
+import {seen} from './text.js';
 
 const content = $('#content');
 const chips = [...document.querySelectorAll('[data-window]')];
@@ -65,7 +66,7 @@ function tools(s) {
       h('thead', {}, h('tr', {}, ['Tool', 'Calls', 'Succeeded', 'Failed', 'Not allowed', 'Median', 'p95', 'Asked', 'Spared', 'Last used'].map((name, i) =>
         h('th', {scope: 'col', class: i ? 'num' : ''}, name)))),
       h('tbody', {}, s.tools.map(t => h('tr', {},
-        h('td', {}, h('span', {class: 'mono'}, t.tool), ' ', t.source && t.source !== 'builtin' ? h('span', {class: 'badge'}, t.source) : null),
+        h('td', {}, h('span', {class: 'mono'}, seen(t.tool)), ' ', t.source && t.source !== 'builtin' ? h('span', {class: 'badge'}, t.source) : null),
         [t.calls.toLocaleString(), t.ok + t.errors + t.cancelled ? percent(t.successRate) : '–', t.errors || '–', t.refused || '–', time(t.p50Ms), time(t.p95Ms),
           t.asked || '–', t.bytes.saved ? bytes(t.bytes.saved) : '–'].map(v => h('td', {class: 'num'}, String(v))),
         h('td', {class: 'num muted', title: when(t.lastUsed)}, ago(t.lastUsed))))))));
