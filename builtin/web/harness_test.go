@@ -190,7 +190,7 @@ func (b *bench) call(tool string, in args) *tongs.Result {
 	if err != nil {
 		b.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 120*time.Second)
 	defer cancel()
 	return b.Call(ctx, &tongs.Call{Tool: tool, Args: data, Session: "s"})
 }
