@@ -54,6 +54,24 @@ func TestModuleByHand(t *testing.T) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	review(`This changed in the module tools.py`)
+	// A worker may name the module too; its approval is the same.
+	d.own("calc", "toolsets: {custom: {module: "+filepath.Join(d.dir, "ws/tools.py")+", tools: [add], approval: {tools: {add: preApproved}}}}",
+		"turns:\n  - {text: adding, calls: [{tool: add, args: {a: 20, b: 22}}]}\n  - {text: done}\n")
+	if err := os.WriteFile(filepath.Join(d.dir, "home/config/config.yaml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, stderr, code := d.run("run", "calc", "please"); code != 0 || !strings.Contains(out, "done") {
+		t.Errorf("exit %d: %s%s", code, out, stderr)
+	}
+	if out, stderr, code := d.run("log", "list", "--tool", "add", "--format", "json"); code != 0 || !strings.Contains(out, `"agents":["calc"]`) || !strings.Contains(out, `"outcome":"ok"`) {
+		t.Errorf("exit %d: %s%s", code, out, stderr)
+	}
+	if out, stderr, code := d.run("module", "show", "tools.py"); code != 0 || !strings.Contains(stderr, "is ready") {
+		t.Errorf("by its path: exit %d: %s%s", code, out, stderr)
+	}
+	if err := os.WriteFile(filepath.Join(d.dir, "home/config/config.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{{"module", "list"}, {"module", "show", "tools.py"}, {"module", "forget", "tools.py"}} {
 		if out, stderr, code := d.run(args...); code != 0 {
 			t.Errorf("%v: exit %d: %s%s", args, code, out, stderr)
