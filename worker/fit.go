@@ -31,7 +31,15 @@ const (
 	keepShort = 240
 )
 
-func (c *conversation) add(m model.Message) { c.messages = append(c.messages, m) }
+// add adds a message. One that follows another of the same side becomes part of it, as providers want it.
+func (c *conversation) add(m model.Message) {
+	last := len(c.messages) - 1
+	if last < 0 || c.messages[last].Role != m.Role {
+		c.messages = append(c.messages, m)
+		return
+	}
+	c.messages[last].Parts = slices.Concat(c.messages[last].Parts, m.Parts)
+}
 
 // learn corrects the estimate by what a turn really took.
 func (c *conversation) learn(estimate, counted int64) {

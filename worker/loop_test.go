@@ -171,10 +171,9 @@ func TestTheSameCallAgainAsksAPerson(t *testing.T) {
 // flaky fails with the given errors first.
 type flaky struct {
 	model.Model
-	mu     sync.Mutex
-	errs   []error
-	at     []time.Time
-	answer *model.Response
+	mu   sync.Mutex
+	errs []error
+	at   []time.Time
 }
 
 func (f *flaky) Turn(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
@@ -323,6 +322,32 @@ func TestContinueAfterACrash(t *testing.T) {
 	b.want(s, worker.Done, "[run] CANCELLED: the session was interrupted")
 	if !strings.HasSuffix(s.Answer, "go on") {
 		t.Errorf("told %q", s.Answer)
+	}
+	// What was answered stays so, and both sides take turns, when it is continued once more.
+	var roles []model.Role
+	b.models["w"] = recording{lines(), func(req *model.Request) {
+		roles = nil
+		open := map[string]bool{}
+		for _, m := range req.Messages {
+			roles = append(roles, m.Role)
+			for _, p := range m.Parts {
+				if p.Result != nil {
+					delete(open, p.Result.ID)
+				}
+			}
+			if m.Role == model.User && len(open) > 0 {
+				t.Errorf("calls without a result: %v", open)
+			}
+			for _, c := range m.Calls() {
+				open[c.ID] = true
+			}
+		}
+	}}
+	b.job(worker.Job{File: f, Prompt: "and on", Continue: "s_1"})
+	for i, role := range roles {
+		if want := []model.Role{model.User, model.Assistant}[i%2]; role != want {
+			t.Errorf("message %d is of the %s", i, role)
+		}
 	}
 }
 

@@ -144,7 +144,7 @@ func (r *Runner) prepare(ctx context.Context, job Job, parent *run, caller tongs
 	if err != nil {
 		return nil, err
 	}
-	return x, x.say(ctx, model.Message{Role: model.User, Parts: parts})
+	return x, x.say(ctx, model.Message{Role: model.User, Parts: append(x.unanswered(), parts...)})
 }
 
 // choose finds the name of the model: the person's, the file's, that of the worker that calls, the default.
@@ -245,8 +245,7 @@ func (x *run) begin(ctx context.Context, name string, call *tongs.Call) error {
 	return nil
 }
 
-// takeUp makes the conversation of the entries of a session. Calls that nobody answered, since the process ended, are
-// answered now.
+// takeUp makes the conversation of the entries of a session.
 func (x *run) takeUp(entries []Entry) {
 	for _, e := range entries {
 		x.seq = e.Seq
@@ -255,33 +254,25 @@ func (x *run) takeUp(entries []Entry) {
 			x.own = append(x.own, c.Call)
 		}
 	}
-	if len(entries) == 0 {
-		return
+}
+
+// unanswered answers the calls that nobody answered, since the process ended.
+func (x *run) unanswered() (parts []model.Part) {
+	if len(x.talk.messages) == 0 {
+		return nil
 	}
-	last := entries[len(entries)-1].Message
-	var parts []model.Part
-	for _, c := range last.Calls() {
+	for _, c := range x.talk.messages[len(x.talk.messages)-1].Calls() {
 		parts = append(parts, model.Part{Result: &model.Result{
 			ID: c.ID, Name: c.Name, Failed: true,
 			Text: "CANCELLED: the session was interrupted while the call was made; it may have been done in part. Look before you make it again.",
 		}})
 	}
-	x.job.Prompt = strings.TrimSpace(x.job.Prompt)
-	if len(parts) > 0 {
-		x.talk.add(model.Message{Role: model.User, Parts: parts})
-	}
+	return parts
 }
 
-// say adds a message to the conversation and keeps it. A message that follows one of the same side becomes part of it,
-// as providers want it.
+// say adds a message to the conversation and keeps it.
 func (x *run) say(ctx context.Context, m model.Message) error {
-	if n := len(x.talk.messages); n > 0 && x.talk.messages[n-1].Role == m.Role {
-		joined := x.talk.messages[n-1]
-		joined.Parts = append(slices.Clone(joined.Parts), m.Parts...)
-		x.talk.messages[n-1] = joined
-	} else {
-		x.talk.add(m)
-	}
+	x.talk.add(m)
 	return x.keep(ctx, Entry{Message: m})
 }
 

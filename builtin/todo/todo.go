@@ -149,7 +149,7 @@ func write(ctx context.Context, env *tongs.Env, in Input) (Output, error) {
 	if err := check(in.Items); err != nil {
 		return Output{}, err
 	}
-	out := Output{Items: in.Items}
+	out := Output(in)
 	if err := env.State.Save(ctx, Key(parentOf(ctx)), out); err != nil {
 		return Output{}, err
 	}
