@@ -32,6 +32,21 @@ type live struct {
 	dirty map[string]struct{}
 	// opened and closed count calls, for /metrics.
 	opened, closed int64
+	// expected are calls that somebody waits for to be in the log.
+	expected map[string]chan struct{}
+}
+
+// expect returns a channel that is closed when the call is in the log. Forget it, whether or not that happened.
+func (l *live) expect(id string) (opened <-chan struct{}, forget func()) {
+	heard := make(chan struct{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expected[id] = heard
+	return heard, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.expected, id)
+	}
 }
 
 // liveCall is one call of this process.
@@ -51,7 +66,9 @@ type part struct {
 	Text   string `json:"text"`
 }
 
-func (l *live) init() { l.calls, l.dirty = map[string]*liveCall{}, map[string]struct{}{} }
+func (l *live) init() {
+	l.calls, l.dirty, l.expected = map[string]*liveCall{}, map[string]struct{}{}, map[string]chan struct{}{}
+}
 
 func (l *live) observe(e engine.Event) {
 	if e.Kind == engine.Staged {
@@ -62,6 +79,10 @@ func (l *live) observe(e engine.Event) {
 	switch e.Kind {
 	case engine.Opened:
 		l.opened++
+		if heard := l.expected[e.ID]; heard != nil {
+			close(heard)
+			delete(l.expected, e.ID)
+		}
 		if len(l.calls)-len(l.ended) < maxRunning {
 			l.calls[e.ID] = &liveCall{}
 		}

@@ -225,13 +225,26 @@ func (s *Server) call(_ context.Context, _ request, in toolCall) (begun, error) 
 	}
 	ctx, cancel := context.WithCancel(s.life)
 	end := s.tried.begin(call.ID, cancel)
+	opened, forget := s.hub.live.expect(call.ID)
+	defer forget()
+	over := make(chan struct{})
 	go func() {
+		defer close(over)
 		defer end()
 		defer cancel()
 		s.opt.Engine.Call(ctx, call)
 	}()
+	select { // who asks for it next finds it
+	case <-opened:
+	case <-over:
+	case <-ctx.Done():
+	case <-time.After(openTime):
+	}
 	return begun{call.ID}, nil
 }
+
+// openTime is how long a call may take to be in the log before its name is returned without that.
+const openTime = 2 * time.Second
 
 // Channel shows the questions of calls that were made from the console: they wait there, for as long as the call does. Put
 // it into the approval desk of the engine.

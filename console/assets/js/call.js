@@ -17,6 +17,8 @@ export class CallView {
   #detail = null;
   #explained = h('div');
   #turn = 0;
+  #stale = false;
+  #failed = false;
 
   constructor(id, close) {
     this.#id = id;
@@ -29,11 +31,19 @@ export class CallView {
 
   async load() {
     const turn = ++this.#turn;
+    this.#failed = false;
     try {
       const detail = await get('/api/calls/' + encodeURIComponent(this.#id));
-      if (turn === this.#turn) this.#show(detail);
+      if (turn !== this.#turn) return;
+      this.#show(detail);
+      if (this.#stale) { // something happened while we asked
+        this.#stale = false;
+        this.load();
+      }
     } catch (error) {
-      if (turn === this.#turn) fill(this.el, h('div', {class: 'pad'}, failure(error)));
+      if (turn !== this.#turn) return;
+      this.#failed = true;
+      fill(this.el, h('div', {class: 'pad'}, failure(error)));
     }
   }
 
@@ -46,7 +56,12 @@ export class CallView {
 
   // entries takes news of the log.
   entries(list) {
-    const row = this.#detail?.row.seq;
+    if (!this.#detail) {
+      this.#stale = true;
+      if (this.#failed) this.load();
+      return;
+    }
+    const row = this.#detail.row.seq;
     if (list.some(e => e.row === row && e.kind !== 'open' || e.kind === 'open' && (e.data.call === this.#id || e.data.parent === this.#id))) this.load();
   }
 

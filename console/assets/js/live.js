@@ -168,6 +168,7 @@ stream.on('progress', all => {
 });
 stream.on('output', news => view?.output(news));
 stream.on('summary', load);
+stream.on('state', up => { if (up) view?.load(); }); // what came in between
 
 // open shows a call beside the list.
 function open(call, keep) {

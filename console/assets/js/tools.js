@@ -144,6 +144,7 @@ async function arrive() {
 
 stream.on('entries', entries => view?.entries(entries));
 stream.on('output', news => view?.output(news));
+stream.on('state', up => { if (up) view?.load(); }); // what came in between
 stream.on('progress', list => { if (view && list.some(p => p.call === view.id && (p.waiting || p.ended))) view.load(); });
 $('#search').addEventListener('input', debounce(draw, 100));
 addEventListener('hashchange', arrive);
