@@ -12,9 +12,6 @@ import (
 	"github.com/tongs-ai/tongs/config"
 )
 
-// waiting are limits of tools that this build does not have yet.
-var waiting = map[string]bool{"WebBytes": true, "WebTimeout": true}
-
 // A limit that can be configured must reach somebody: each field of config.Limits is used where the parts are wired.
 func TestEveryLimitIsConsumed(t *testing.T) {
 	used := map[string]bool{}
@@ -45,11 +42,8 @@ func TestEveryLimitIsConsumed(t *testing.T) {
 		})
 	}
 	for field := range reflect.TypeFor[config.Limits]().Fields() {
-		switch {
-		case !used[field.Name] && !waiting[field.Name]:
+		if !used[field.Name] {
 			t.Errorf("limits: %s is read from configuration, and nobody consumes it", field.Name)
-		case used[field.Name] && waiting[field.Name]:
-			t.Errorf("limits: %s is consumed now; take it off the list of those that wait", field.Name)
 		}
 	}
 }
