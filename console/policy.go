@@ -14,9 +14,10 @@ import (
 
 // Insight is what the pages about rules, sessions and statistics need beyond the rest. Its zero value shows less.
 type Insight struct {
-	// Workspace is the directory of the workspace as the log has it, and Roots what identifies it in grants. Copies reports whether programs can run on a copy here.
+	// Workspace is the directory of the workspace as the log has it, and Roots what identifies it in grants.
 	Workspace, Roots string
-	Copies           func(ctx context.Context) bool
+	// Copies reports whether programs can run on a copy here; nil means that they cannot.
+	Copies func(ctx context.Context) bool
 	// Rules reads and saves proposed rules. Nil offers neither a replay nor saving.
 	Rules RuleFile
 	// Workers are the runs of workers. Nil shows what the log says of sessions.
@@ -204,7 +205,8 @@ func (s *Server) tryRules(ctx context.Context, _ request, in proposal) (triedRul
 		return out, tongs.Errorf(tongs.CodeInvalidArgs, "say what is proposed, as in: ask command git push")
 	}
 	p := insight.Proposal{
-		Rules: s.opt.Rules(), Without: in.Without, Workspace: s.opt.Insight.Workspace, Roots: s.opt.Insight.Roots, Last: min(in.Last, 20000), Changes: shownChanges,
+		Rules: s.opt.Rules(), Without: in.Without, Workspace: s.opt.Insight.Workspace, Roots: s.opt.Insight.Roots,
+		Last: min(in.Last, 20000), Changes: shownChanges,
 	}
 	if p.Last <= 0 {
 		p.Last = 1000

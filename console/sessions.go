@@ -222,8 +222,9 @@ type runView struct {
 
 func viewRun(run *worker.Session) runView {
 	return runView{
-		ID: run.ID, Parent: run.Parent, Worker: run.Worker, Model: run.Model, State: runState(run), Why: run.Why, Prompt: cutText(run.Prompt, 2000),
-		Depth: max(0, len(run.Agents)-1), Started: run.Started, Updated: run.Updated, Turns: run.Turns, Calls: run.Calls, Usage: run.Usage,
+		ID: run.ID, Parent: run.Parent, Worker: run.Worker, Model: run.Model, State: runState(run), Why: run.Why,
+		Prompt: cutText(run.Prompt, 2000),
+		Depth:  max(0, len(run.Agents)-1), Started: run.Started, Updated: run.Updated, Turns: run.Turns, Calls: run.Calls, Usage: run.Usage,
 		Cost: run.Cost, Priced: run.Priced, Files: run.Files, Lines: run.Lines,
 	}
 }
@@ -374,7 +375,8 @@ func (s *Server) showRun(ctx context.Context, r request, _ struct{}) (runDetail,
 
 func viewEntry(e worker.Entry) entryView {
 	v := entryView{
-		Seq: e.Seq, At: e.At, Turn: e.Turn, Role: string(e.Message.Role), Model: e.Model, Usage: e.Usage, Took: insight.Millis(e.Took), Parts: []partView{},
+		Seq: e.Seq, At: e.At, Turn: e.Turn, Role: string(e.Message.Role), Model: e.Model, Usage: e.Usage,
+		Took: insight.Millis(e.Took), Parts: []partView{},
 	}
 	for _, part := range e.Message.Parts {
 		p := partView{Changed: []worker.Change{}}

@@ -75,23 +75,25 @@ const factBatch = 2000
 
 // Facts implements audit.FactKeeper. It takes up what the log got since the last time, then reads the table.
 func (l *Log) Facts(ctx context.Context, since time.Time) iter.Seq2[audit.Fact, error] {
+	const sql = "SELECT " + factColumns + " FROM facts WHERE started >= ? ORDER BY row DESC"
 	return func(yield func(audit.Fact, error) bool) {
 		err := l.catchUp(ctx)
 		if err == nil {
 			err = l.store.Read(ctx, func(conn *sqlite.Conn) error {
-				return query(conn, "SELECT "+factColumns+" FROM facts WHERE started >= ? ORDER BY row DESC", func(stmt *sqlite.Stmt) error {
+				return query(conn, sql, func(stmt *sqlite.Stmt) error {
+					if err := ctx.Err(); err != nil {
+						return err
+					}
 					f := readFact(stmt)
-					if !yield(f.fact(), ctx.Err()) {
+					if !yield(f.fact(), nil) {
 						return errStop
 					}
-					return ctx.Err()
+					return nil
 				}, since)
 			})
 		}
-		if err != nil && !errors.Is(err, errStop) && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, errStop) {
 			yield(audit.Fact{}, fmt.Errorf("audit log: %w", err))
-		} else if ctx.Err() != nil && err != nil && !errors.Is(err, errStop) {
-			yield(audit.Fact{}, ctx.Err())
 		}
 	}
 }
@@ -173,7 +175,10 @@ type (
 )
 
 func (b *batch) add(stmt *sqlite.Stmt) error {
-	e := audit.Entry{Seq: stmt.ColumnInt64(0), Row: stmt.ColumnInt64(1), Kind: audit.EntryKind(max(0, min(stmt.ColumnInt64(2), 255))), Data: columnBytes(stmt, 3)}
+	e := audit.Entry{
+		Seq: stmt.ColumnInt64(0), Row: stmt.ColumnInt64(1), Data: columnBytes(stmt, 3),
+		Kind: audit.EntryKind(max(0, min(stmt.ColumnInt64(2), 255))),
+	}
 	b.last = e.Seq
 	if err := b.take(&e); err != nil {
 		return fmt.Errorf("entry %d: %w", e.Seq, err)

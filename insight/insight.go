@@ -58,7 +58,8 @@ func Last(length time.Duration, now time.Time) Window {
 	const day = 24 * time.Hour
 	w := Window{Since: now.Add(-length), Until: now}
 	for _, b := range []time.Duration{
-		time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, day, 7 * day, 28 * day, 364 * day,
+		time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour,
+		day, 7 * day, 28 * day, 364 * day,
 	} {
 		if w.Bucket = Millis(b); length <= maxBuckets*b {
 			break

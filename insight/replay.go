@@ -304,10 +304,11 @@ func describe(now, then ruling) []string {
 	if now.decision.Stricter(then.decision) {
 		r, o = now, then
 	}
+	judged, other := r.verdict.Effects, o.verdict.Effects
 	var first, rest []string
 	for i, e := range r.effects {
 		text := e.String()
-		if len(r.verdict.Effects) == len(o.verdict.Effects) && i < len(r.verdict.Effects) && r.verdict.Effects[i].Decision != o.verdict.Effects[i].Decision {
+		if len(judged) == len(other) && i < len(judged) && judged[i].Decision != other[i].Decision {
 			first = append(first, text)
 		} else {
 			rest = append(rest, text)

@@ -102,38 +102,16 @@ func (a *app) showHits(list []insight.Ruled, w insight.Window) error {
 
 // showStats prints the numbers: a few lines of words, then the tools.
 func (a *app) showStats(s *insight.Stats) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Since %s: %s in %s", s.Window.Since.Local().Format(time.DateTime), counted(s.Calls, "call"), counted(s.Sessions, "session"))
-	if s.Calls == 0 {
-		fmt.Fprintf(&b, ".\n")
-		_, err := fmt.Fprint(a.out, b.String())
+	since := s.Window.Since.Local().Format(time.DateTime)
+	_, err := fmt.Fprintf(a.out, "Since %s: %s in %s.\n", since, counted(s.Calls, "call"), counted(s.Sessions, "session"))
+	if err != nil || s.Calls == 0 {
 		return err
 	}
-	fmt.Fprintf(&b, "\n\n")
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	var b strings.Builder
+	for _, line := range statLines(s) {
+		fmt.Fprintf(&b, "%-12s %s\n", line[0], line[1])
 	}
-	line("outcomes", "%s", words(
-		some{s.OK, "ok"}, some{s.Errors, "failed"}, some{s.Refused, "refused"}, some{s.Cancelled, "cancelled"}, some{s.Running, "running"}, some{s.Interrupted, "interrupted"}))
-	if len(s.Codes) > 0 {
-		codes := make([]string, len(s.Codes))
-		for i, c := range s.Codes {
-			codes[i] = fmt.Sprintf("%s %d", c.Code, c.Calls)
-		}
-		line("codes", "%s", strings.Join(codes, ", "))
-	}
-	line("decisions", "%s", words(some{s.Decisions.PreApproved, "pre-approved"}, some{s.Decisions.Copy, "on a copy"}, some{s.Decisions.Ask, "to ask for"}, some{s.Decisions.Blocked, "blocked"}))
-	line("not allowed", "%s", words(some{s.Denials.Person, "by a person"}, some{s.Denials.Rule, "by a rule"}, some{s.Denials.Unanswered, "unanswered"}))
-	if ap := s.Approval; ap.Asked > 0 {
-		answered := ""
-		if ap.Max > 0 {
-			answered = fmt.Sprintf("; an answer took %s at the median, p95 %s, at most %s", ap.P50, ap.P95, ap.Max)
-		}
-		line("approval", "%d asked, %d approved%s", ap.Asked, ap.Approved, answered)
-	}
-	line("output", "%s, of which the model was shown %s and spared %s", output.Bytes(s.Bytes.Output), output.Bytes(s.Bytes.Shown), output.Bytes(s.Bytes.Saved))
-	fmt.Fprintln(&b)
-	if _, err := fmt.Fprint(a.out, b.String()); err != nil {
+	if _, err := fmt.Fprintf(a.out, "\n%s\n", b.String()); err != nil {
 		return err
 	}
 	rows := make([][]string, 0, len(s.Tools))
@@ -148,6 +126,34 @@ func (a *app) showStats(s *insight.Stats) error {
 		})
 	}
 	return a.table([]string{"TOOL", "CALLS", "SUCCESS", "FAILED", "REFUSED", "P50", "P95", "ASKED", "SPARED", "LAST USED"}, rows)
+}
+
+// statLines are the numbers that are not of one tool, each with its name.
+func statLines(s *insight.Stats) [][2]string {
+	d, n, bytes := s.Decisions, s.Denials, s.Bytes
+	list := [][2]string{{"outcomes", words(
+		some{s.OK, "ok"}, some{s.Errors, "failed"}, some{s.Refused, "refused"}, some{s.Cancelled, "cancelled"},
+		some{s.Running, "running"}, some{s.Interrupted, "interrupted"},
+	)}}
+	if len(s.Codes) > 0 {
+		codes := make([]string, len(s.Codes))
+		for i, c := range s.Codes {
+			codes[i] = fmt.Sprintf("%s %d", c.Code, c.Calls)
+		}
+		list = append(list, [2]string{"codes", strings.Join(codes, ", ")})
+	}
+	list = append(list,
+		[2]string{"decisions", words(some{d.PreApproved, "pre-approved"}, some{d.Copy, "on a copy"}, some{d.Ask, "to ask for"}, some{d.Blocked, "blocked"})},
+		[2]string{"not allowed", words(some{n.Person, "by a person"}, some{n.Rule, "by a rule"}, some{n.Unanswered, "unanswered"})})
+	if ap := s.Approval; ap.Asked > 0 {
+		answered := fmt.Sprintf("%d asked, %d approved", ap.Asked, ap.Approved)
+		if ap.Max > 0 {
+			answered += fmt.Sprintf("; an answer took %s at the median, p95 %s, at most %s", ap.P50, ap.P95, ap.Max)
+		}
+		list = append(list, [2]string{"approval", answered})
+	}
+	return append(list, [2]string{"output", fmt.Sprintf("%s, of which the model was shown %s and spared %s",
+		output.Bytes(bytes.Output), output.Bytes(bytes.Shown), output.Bytes(bytes.Saved))})
 }
 
 // some is a number of things.
