@@ -65,9 +65,13 @@ func TestApprovalsPage(t *testing.T) {
 	b := newTab(t, s)
 	other := newTab(t, s)
 	other.open("/approvals")
+	// A tab that nobody looks at, with leave to notify.
+	eval[bool](b, `(Object.defineProperty(document, 'visibilityState', {value: 'hidden'}), window.noted = [],
+		window.Notification = class { static permission = 'granted'; constructor(title, o) { noted.push(title + ': ' + o.body) } }, true)`)
 	over := s.mcpCall("edit", map[string]any{"path": "a.txt", "oldString": "one", "newString": "two"})
 	b.wait("the count in the title", `document.title.startsWith('(1)')`)
 	b.text(".toast", "waits for your answer")
+	b.wait("a notification", `noted.length === 1 && noted[0].includes('a.txt')`)
 	b.open("/approvals")
 	b.text(".ask-for", "a.txt")
 	b.text(".diff .add", "two")

@@ -46,6 +46,12 @@ class Question {
     }
   }
 
+  // check looks whether the question still waits, and leaves what is on the screen where it does.
+  async check() {
+    const d = await get('/api/approvals/' + encodeURIComponent(this.id));
+    if (d.state !== 'pending' && !this.done) this.over(d.state, d.question.answer);
+  }
+
   // over shows that the question is no longer pending, and who answered.
   over(state, answer) {
     this.done = true;
@@ -273,6 +279,7 @@ async function load() {
 stream.on('questions', news => {
   pending = news.pending;
   for (const q of news.ended) if (current?.id === q.id) current.over(q.state, q.answer);
+  if (current && !current.done && !pending.some(q => q.id === current.id)) current.check().catch(() => {}); // answered while we were away
   draw();
   goOn();
   if (news.ended.length) load();
