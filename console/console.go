@@ -121,6 +121,7 @@ func New(opt Options) (*Server, error) {
 	s.life, s.end = context.WithCancel(context.Background())
 	s.pages = pages()
 	s.routes = s.allRoutes()
+	go s.warm()
 	s.hub.follow(s.life, source{log: opt.Audit, questions: opt.Questions, poll: opt.Poll})
 	return s, nil
 }

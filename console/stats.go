@@ -5,12 +5,19 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/insight"
 )
 
 func (s *Server) statsRoutes() []route {
 	return []route{
 		get("/api/statistics", "What the log says of the last hour, day or week; durations are milliseconds", s.statistics),
+	}
+}
+
+// warm has the log take up what statistics need, so that nobody waits for it who opens a page.
+func (s *Server) warm() {
+	for range audit.Facts(s.life, s.opt.Audit, time.Now().Add(time.Hour)) { // none are so young
 	}
 }
 

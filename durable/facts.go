@@ -71,7 +71,7 @@ type kept struct {
 }
 
 // factBatch is how many entries one transaction takes up at most, so that writers need not wait long.
-const factBatch = 2000
+const factBatch = 5000
 
 // Facts implements audit.FactKeeper. It takes up what the log got since the last time, then reads the table.
 func (l *Log) Facts(ctx context.Context, since time.Time) iter.Seq2[audit.Fact, error] {

@@ -207,8 +207,10 @@ func BenchmarkFacts(b *testing.B) {
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
-			if _, err := db.write(b.Context(), "DELETE FROM progress"); err != nil {
-				b.Fatal(err)
+			for _, table := range []string{"progress", "facts"} {
+				if _, err := db.write(b.Context(), "DELETE FROM "+table); err != nil {
+					b.Fatal(err)
+				}
 			}
 			b.StartTimer()
 			read(b)

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -45,4 +46,21 @@ func manyRules(n int) []tongs.Rule {
 		rules = append(rules, r)
 	}
 	return rules
+}
+
+// BenchmarkBasis is the cost of what a decision rests on, as the log keeps it.
+func BenchmarkBasis(b *testing.B) {
+	in := policy.Input{
+		Spec:    &tongs.Spec{Name: "read_file", Aliases: []string{"read"}, Toolset: "filesystem", Needs: tongs.Read, Default: tongs.PreApproved},
+		Effects: []tongs.Effect{read("src/a.go")}, Chain: [][]tongs.Rule{{}}, Key: policy.Key{Roots: "0123456789abcdef0123"},
+	}
+	var n int
+	for b.Loop() {
+		data, err := json.Marshal([]policy.Basis{in.Basis()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		n = len(data)
+	}
+	b.ReportMetric(float64(n), "bytes")
 }
