@@ -220,7 +220,9 @@ func (l *layer) readWorkerToolsets(v value, w *Worker) {
 	}
 	quiet := &source{}
 	for _, f := range quiet.fields(v) {
-		w.File.Toolsets = append(w.File.Toolsets, f.key)
+		if f.key != "custom" || len(l.toolsets.Custom) == 0 { // of a module, only what is listed is meant
+			w.File.Toolsets = append(w.File.Toolsets, f.key)
+		}
 		if f.key != "mcp" {
 			continue
 		}

@@ -82,7 +82,7 @@ func TestWorkerFile(t *testing.T) {
 	if a := w.Attachments; a.Count != 2 || a.Bytes != 1<<20 || !reflect.DeepEqual(a.Types, []string{"image/*"}) {
 		t.Errorf("attachments: %+v", a)
 	}
-	want := []string{"filesystem", "search", "shell", "code", "web", "todo", "custom", "external", "mcp", "workers"}
+	want := []string{"filesystem", "search", "shell", "code", "web", "todo", "external", "mcp", "workers"}
 	if !reflect.DeepEqual(w.File.Toolsets, want) || !reflect.DeepEqual(w.Workers, []string{"helper"}) ||
 		!reflect.DeepEqual(w.Listed, []string{"fib", "z"}) || !reflect.DeepEqual(w.Servers, map[string][]string{"github": {"search"}, "local": nil}) {
 		t.Errorf("toolsets: %v, workers %v, listed %v, servers %v", w.File.Toolsets, w.Workers, w.Listed, w.Servers)
