@@ -121,11 +121,14 @@ soak: needs ## the long forms of the tests: composed commands, thousands of sand
 	TONGS_SOAK=1m $(GO) test -run Soak -timeout 30m ./mcpserver
 	TONGS_JOURNAL_MANY=1 $(GO) test -timeout 60m ./journal ./builtin/undo
 	TONGS_OUTCOME_PROGRAMS=10000 TONGS_OUTCOME_FILES=30000 TONGS_OUTCOME_BUILD=1 $(GO) test -timeout 90m ./outcome
+	TONGS_SOAK=1 $(GO) test -run GoModuleWithTools -timeout 20m ./module
+	TONGS_CONSOLE_LOAD=1m $(GO) test -run TestFiftyViewers -timeout 10m ./console
 
 .PHONY: update
 update: ## rewrite the snapshots and golden files that the tests compare with
 	$(GO) test ./builtin/... ./policy ./registry -update
 
 .PHONY: pictures
-pictures: build ## make the pictures of the terminal in docs/images again
+pictures: build ## make the pictures of the terminal and of the console in docs/images again
 	./scripts/pictures bin/tongs
+	./scripts/console-pictures
