@@ -190,7 +190,8 @@ func (w *Worker) mode(m *located[tongs.Mode]) {
 func (w *Worker) advise() {
 	touches := slices.ContainsFunc(w.File.Toolsets, func(t string) bool { return slices.Contains([]string{"filesystem", "search", "shell", "code"}, t) })
 	if touches && !w.Zoned {
-		w.Advice = append(w.Advice, "it declares no zones: started by a person it works in the whole workspace, called by another worker it can touch no file")
+		w.Advice = append(w.Advice,
+			"it declares no zones: started by a person it works in the whole workspace, called by another worker it can touch no file")
 	}
 }
 

@@ -87,11 +87,13 @@ func (a Attachments) parts(prompt string, list []Attachment) ([]model.Part, erro
 
 func (a Attachments) part(at Attachment) (model.Part, error) {
 	if int64(len(at.Data)) > a.size() {
-		return model.Part{}, tongs.Errorf(tongs.CodeTooLarge, "the attachment %s has %d bytes; this worker takes %d", at.Name, len(at.Data), a.size())
+		return model.Part{}, tongs.Errorf(tongs.CodeTooLarge,
+			"the attachment %s has %d bytes; this worker takes %d", at.Name, len(at.Data), a.size())
 	}
 	mime, _, _ := strings.Cut(http.DetectContentType(at.Data), ";")
 	if !a.takes(mime) {
-		return model.Part{}, tongs.Errorf(tongs.CodeInvalidArgs, "the attachment %s is %s, which this worker does not take", at.Name, mime)
+		return model.Part{}, tongs.Errorf(tongs.CodeInvalidArgs,
+			"the attachment %s is %s, which this worker does not take", at.Name, mime)
 	}
 	if strings.HasPrefix(mime, "image/") {
 		return model.Part{Image: &model.Image{MIME: mime, Data: at.Data}}, nil

@@ -135,7 +135,8 @@ func (d *delegate) read(ctx context.Context, call *tongs.Call) (o order, err err
 	var from *File
 	if o.parent != nil {
 		if from = o.parent.file; !slices.Contains(from.Workers, name) {
-			return o, tongs.Errorf(tongs.CodeInvalidArgs, "the worker %s may not call %q; those that it may are: %s", from.Name, name, strings.Join(from.Workers, ", "))
+			return o, tongs.Errorf(tongs.CodeInvalidArgs,
+				"the worker %s may not call %q; those that it may are: %s", from.Name, name, strings.Join(from.Workers, ", "))
 		}
 	}
 	if o.file, err = d.runner.opt.Find(ctx, from, name); err != nil {
@@ -158,9 +159,11 @@ func (x *run) admits(f *File) error {
 	names = append(names, f.Name)
 	switch {
 	case cycle:
-		return tongs.Errorf(tongs.CodeExecutionError, "a worker cannot call itself, also not through others: %s (%s)", strings.Join(names, " > "), f.Path)
+		return tongs.Errorf(tongs.CodeExecutionError,
+			"a worker cannot call itself, also not through others: %s (%s)", strings.Join(names, " > "), f.Path)
 	case len(names) > maxDepth:
-		return tongs.Errorf(tongs.CodeExecutionError, "workers may call each other %d deep: %s is deeper; do it yourself", maxDepth, strings.Join(names, " > "))
+		return tongs.Errorf(tongs.CodeExecutionError,
+			"workers may call each other %d deep: %s is deeper; do it yourself", maxDepth, strings.Join(names, " > "))
 	}
 	return nil
 }
@@ -287,7 +290,8 @@ func report(s *Session) (*tongs.Result, error) {
 
 // assist hands the task back to a model that is not ours, with what the worker would have been told.
 func assist(o order, why error) *tongs.Result {
-	err := tongs.Errorf(tongs.CodeLLMAssistRequired, "there is no model here to run the worker %s (%v); do the task yourself, by its instructions", o.file.Name, why)
+	err := tongs.Errorf(tongs.CodeLLMAssistRequired,
+		"there is no model here to run the worker %s (%v); do the task yourself, by its instructions", o.file.Name, why)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Instructions of the worker %s:\n%s\n\nTask:\n%s", o.file.Name, strings.TrimSpace(o.file.Instructions), o.prompt)
 	if len(o.paths) > 0 {

@@ -160,10 +160,12 @@ func (r *Runner) choose(f *File, named string, parent *run) (string, error) {
 		name = r.opt.Default
 	}
 	if name == "" {
-		return "", tongs.Errorf(tongs.CodeConfigError, "the worker %s names no model, and there is no default; say 'model:' in its file, --model, or set TONGS_MODEL", f.Name)
+		return "", tongs.Errorf(tongs.CodeConfigError,
+			"the worker %s names no model, and there is no default; say 'model:' in its file, --model, or set TONGS_MODEL", f.Name)
 	}
 	if !f.Fits(name) {
-		return "", tongs.Errorf(tongs.CodeConfigError, "the worker %s does not work with the model %q; its compatible_models are %s", f.Name, name, strings.Join(f.Compatible, ", "))
+		return "", tongs.Errorf(tongs.CodeConfigError,
+			"the worker %s does not work with the model %q; its compatible_models are %s", f.Name, name, strings.Join(f.Compatible, ", "))
 	}
 	return name, nil
 }

@@ -149,7 +149,8 @@ func (a *app) sessionToContinue(ctx context.Context, f *runFlags) (*worker.Sessi
 			return nil, err
 		}
 		if len(list) == 0 {
-			return nil, tongs.Errorf(tongs.CodeInvalidArgs, "there is no session to continue in %s; 'tongs sessions' lists them", p.workspace)
+			return nil, tongs.Errorf(tongs.CodeInvalidArgs,
+				"there is no session to continue in %s; 'tongs sessions' lists them", p.workspace)
 		}
 		s = &list[0]
 	} else if s, _, err = store.Load(ctx, f.proceed, 0); err != nil {
@@ -184,7 +185,8 @@ func (a *app) admit(ctx context.Context, f *config.Worker) error {
 	}
 	t, err := openTerminal()
 	if err != nil {
-		return tongs.Errorf(tongs.CodeApprovalRequired, "nobody vouched for %s as it is now (%.19s); read it, and run 'tongs worker trust %s' at a terminal", f.Path, f.Hash, f.Path)
+		return tongs.Errorf(tongs.CodeApprovalRequired,
+			"nobody vouched for %s as it is now (%.19s); read it, and run 'tongs worker trust %s' at a terminal", f.Path, f.Hash, f.Path)
 	}
 	defer t.close()
 	if err := showWorker(t, f); err != nil {

@@ -308,7 +308,8 @@ func (s *liveScreen) region() (lines []string) {
 			break
 		}
 		elapsed := s.now().Sub(c.begun).Truncate(time.Second)
-		lines = append(lines, fmt.Sprintf("%s %s%s %s", s.md.hotkey.Render("•"), s.dim(c.who), clean(oneLine(c.title, 200)), s.dim(elapsed.String())))
+		lines = append(lines, fmt.Sprintf(
+			"%s %s%s %s", s.md.hotkey.Render("•"), s.dim(c.who), clean(oneLine(c.title, 200)), s.dim(elapsed.String())))
 	}
 	lines = append(lines, s.todoLines(maxLiveTodos)...)
 	lines = append(lines, s.md.faint.Render(s.footer()))
@@ -438,7 +439,8 @@ func (s *liveScreen) end(e *worker.Session) {
 		style = s.md.warn
 	}
 	took := s.now().Sub(s.begun)
-	lines = append(lines, "", style.Render(clean(fmt.Sprintf("%s, %s", sessionSummary(e), short(took)))), s.md.faint.Render("session "+e.ID))
+	lines = append(lines, "", style.Render(clean(fmt.Sprintf(
+		"%s, %s", sessionSummary(e), short(took)))), s.md.faint.Render("session "+e.ID))
 	s.settle(lines...)
 }
 

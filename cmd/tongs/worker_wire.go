@@ -55,7 +55,8 @@ func (s *system) prepareWorkers(a *app, w wiring) error {
 	for _, f := range all {
 		for name := range f.Servers {
 			if !slices.ContainsFunc(s.cfg.Toolsets.MCP, func(m config.MCPServer) bool { return m.Name == name }) {
-				return tongs.Errorf(tongs.CodeConfigError, "%s names the MCP server %s, and nothing defines it; give it a command or a url there, or in your configuration", f.Path, name)
+				return tongs.Errorf(tongs.CodeConfigError,
+					"%s names the MCP server %s, and nothing defines it; give it a command or a url there, or in your configuration", f.Path, name)
 			}
 		}
 	}
