@@ -2,9 +2,7 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -327,6 +325,3 @@ func defaults(fields map[string]*int64, settings []setting) {
 		*fields[s.key] = s.def
 	}
 }
-
-// LimitKeys returns the keys that limits may have.
-func LimitKeys() []string { return slices.Sorted(maps.Keys((&Limits{}).fields())) }

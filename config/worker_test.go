@@ -286,12 +286,12 @@ func walk(root, s *jsonschema.Schema, path string) *jsonschema.Schema {
 }
 
 func ExampleParseWorker() {
-	w, err := config.ParseWorker("/work/reviewer.worker", []byte("---\ntoolsets: {filesystem: {}, serch: {}}\n---\nReview.\n"), config.WorkerOptions{})
+	w, err := config.ParseWorker("/project/reviewer.worker", []byte("---\ntoolsets: {filesystem: {}, serch: {}}\n---\nReview.\n"), config.WorkerOptions{})
 	fmt.Println(w == nil)
 	fmt.Println(err)
 	// Output:
 	// true
-	// CONFIG_ERROR: /work/reviewer.worker:2:28: unknown key "serch" in toolsets; did you mean "search"?
+	// CONFIG_ERROR: /project/reviewer.worker:2:28: unknown key "serch" in toolsets; did you mean "search"?
 	//        2 | toolsets: {filesystem: {}, serch: {}}
 	//          |                            ^
 }

@@ -64,16 +64,6 @@ func (s *Set) Commit(ctx context.Context, j *journal.Journal, head journal.Entry
 	return t.Commit(ctx)
 }
 
-// Chosen returns the changes that Commit would make for the same paths, in its order.
-func (s *Set) Chosen(keep []string) ([]Change, error) {
-	chosen, err := s.choose(keep)
-	list := make([]Change, 0, len(chosen))
-	for _, c := range chosen {
-		list = append(list, *c)
-	}
-	return list, err
-}
-
 // choose returns the changes that are meant, with those of the directories that they need, by path.
 func (s *Set) choose(keep []string) (chosen []*Change, err error) {
 	pick := make([]bool, len(s.changes))

@@ -93,13 +93,6 @@ func (b *Block) Set(whole string) {
 // Said returns what arrived so far.
 func (b *Block) Said() string { return b.text.String() }
 
-// Each calls f for each block.
-func (a *Answer) Each(f func(*Block)) {
-	for _, b := range a.blocks {
-		f(b)
-	}
-}
-
 // End returns the response. Before is the conversation so far; begun and err are what Client.Stream returned.
 func (a *Answer) End(c *Client, before []model.Message, begun bool, err error) (*model.Response, error) {
 	if !begun {
