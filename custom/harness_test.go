@@ -1,8 +1,10 @@
 package custom_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +111,23 @@ func (b *bench) script(name, yaml, body string) {
 	b.Helper()
 	b.tool(name, "tool.yaml", "name: "+name+"\ndescription: A test.\nentrypoint: run\n"+yaml, "run", "#!/bin/sh\n"+body+"\n")
 	b.approve(name)
+}
+
+// outOfTime calls a script that says "early" and does not end by itself. Where the machine is too busy for it to say so in a
+// second, it is given more.
+func (b *bench) outOfTime(name, body string) *tongs.Result {
+	b.Helper()
+	for limit := time.Second; ; limit *= 4 {
+		b.script(name, fmt.Sprintf("timeout: %d\n", int(limit.Seconds())), body)
+		res := b.Call(name)
+		b.Fails(tongs.CodeTimeout, fmt.Sprintf("killed after %s", limit), res)
+		if strings.Contains(res.Content, "early") {
+			return res
+		}
+		if limit > time.Minute {
+			b.Fatalf("%s said nothing in %s: %s", name, limit, res.Content)
+		}
+	}
 }
 
 func (b *bench) approve(name string) {

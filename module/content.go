@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/tongs-ai/tongs/internal/shown"
 )
 
 // Bounds of what a module is made of.
@@ -113,7 +115,7 @@ func readFile(name string) ([]byte, error) {
 func (c content) show(before content) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if _, there := c[name]; !there && shown(name) {
+		if _, there := c[name]; !there && written(name) {
 			fmt.Fprintf(&b, "%s: removed\n", name)
 		}
 	}
@@ -121,7 +123,7 @@ func (c content) show(before content) string {
 		data := c[name]
 		was, there := before[name]
 		switch {
-		case !shown(name) || there && bytes.Equal(was, data):
+		case !written(name) || there && bytes.Equal(was, data):
 		case !isText(data) || there && !isText(was):
 			fmt.Fprintf(&b, "%s: binary, %d bytes, sha256 %x\n", name, len(data), sha256.Sum256(data))
 		case before != nil:
@@ -134,16 +136,14 @@ func (c content) show(before content) string {
 	if text == "" && before != nil && c.digest() != before.digest() {
 		text = "Your sources are the same; the packages that they import, or what they were bundled to, differ.\n"
 	}
-	if len(text) > maxPreview {
-		text = strings.ToValidUTF8(text[:maxPreview], "") + "\n(cut)\n"
-	}
-	return text
+	return shown.Cut(text, maxPreview)
 }
 
 // bundleName is what a JavaScript module is bundled to; a person reads its sources.
 const bundleName = "module.mjs"
 
-func shown(name string) bool {
+// written reports whether people wrote a file, so that they are shown it.
+func written(name string) bool {
 	return name != bundleName && (!strings.HasPrefix(name, "vendor/") || name == "vendor/modules.txt")
 }
 
