@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/tongs-ai/tongs"
@@ -12,14 +13,19 @@ import (
 
 var _ tongs.Scoped = (*commands)(nil)
 
-// Scope implements tongs.Scoped: the roots as the caller may use them, and the paths in them that rules keep from programs.
+// Scope implements tongs.Scoped: the roots as the caller may use them, the paths in them that rules keep from programs, and
+// what was decided for this call beyond that, which a program that is kept must not have for others: hosts, protected
+// names, and sealed roots.
 func (c *commands) Scope(readOnly bool) (string, error) {
 	var p sandbox.Policy
+	effects := c.grant.Effects()
 	c.roots(&p, readOnly)
+	c.names(&p, effects)
+	c.seal(&p, &tongs.Command{Dir: tongs.Path{Rel: "."}}, effects)
 	if err := c.ruled(&p, c.grant); err != nil {
 		return "", err
 	}
-	lists := [][]string{p.Writable, p.ReadOnly, p.Hidden, p.Protected}
+	lists := [][]string{p.Writable, p.ReadOnly, p.Hidden, p.Protected, p.Exempt, slices.Collect(maps.Keys(hosts(effects)))}
 	for _, list := range lists {
 		slices.Sort(list)
 	}
