@@ -79,7 +79,7 @@ func TestHints(t *testing.T) {
 	if got := d.exceeded(never); got != LimitFiles {
 		t.Errorf("there is a hint: %q", got)
 	}
-	d.hinted, d.disks[0].files = far, 21
+	d.hinted, d.regular, d.disks[0].files = far, far, 21
 	if got := d.exceeded(never); got != "" {
 		t.Errorf("it was looked at a moment ago: %q", got)
 	}
