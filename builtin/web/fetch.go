@@ -194,15 +194,11 @@ func (s *set) planFetch(ctx context.Context, _ *tongs.View, in Input) (*tongs.Pl
 	}
 	effect := target.Effect()
 	effect.Sends = egress.Sends(req)
-	parts := []part{{"the address", in.URL}, {"the body", in.Body}}
-	for name, value := range in.Headers {
-		parts = append(parts, part{"the header " + name, name + ": " + value})
-	}
 	var why []string
 	if target.Special() && !s.opt.Private(target.Name()) {
 		why = append(why, egress.WhySpecial)
 	}
-	found := s.secrets().find(parts...)
+	found := s.secrets().find(in.parts()...)
 	slices.Sort(found)
 	if len(found) > 0 {
 		why = append(why, secretsLeave+strings.Join(found, ", "))
@@ -219,6 +215,44 @@ func (s *set) planFetch(ctx context.Context, _ *tongs.View, in Input) (*tongs.Pl
 		plan.Preview = func(context.Context) (string, error) { return s.previewRequest(req, in), nil }
 	}
 	return plan, nil
+}
+
+// parts are what a request carries out.
+func (in *Input) parts() []part {
+	parts := []part{{"the address", in.URL}, {"the body", in.Body}}
+	for name, value := range in.Headers {
+		parts = append(parts, headerPart(name, value))
+	}
+	return parts
+}
+
+func headerPart(name, value string) part { return part{"the header " + name, name + ": " + value} }
+
+// keepBack keeps secrets that a person let go to one host from another that the first one redirects to: headers that hold
+// one are left out, and a request that has one elsewhere is not made.
+func (s *set) keepBack(first *url.URL, next *http.Request, in Input) error {
+	from, err := egress.TargetOf(first)
+	if err != nil {
+		return err
+	}
+	to, err := egress.TargetOf(next.URL)
+	if err != nil || to.Name() == from.Name() && (to == from || next.URL.Scheme == "https") {
+		return err
+	}
+	for name := range next.Header {
+		if len(s.secrets().find(headerPart(name, strings.Join(next.Header[name], ", ")))) > 0 {
+			next.Header.Del(name)
+		}
+	}
+	parts := []part{{"the address", next.URL.String()}}
+	if next.Body != nil && next.Body != http.NoBody {
+		parts = append(parts, part{"the body", in.Body})
+	}
+	if found := s.secrets().find(parts...); len(found) > 0 {
+		return tongs.Errorf(tongs.CodeNetworkError, "%s redirects to %s, where %s%s; it is not followed; fetch it by its own address if it is meant",
+			from.Name(), to, secretsLeave, strings.Join(found, ", "))
+	}
+	return nil
 }
 
 // secretsLeave begins what a person is told of secrets that were found.
@@ -285,7 +319,14 @@ func (s *set) fetch(ctx context.Context, env *tongs.Env, in Input) (Output, erro
 	ctx = egress.WithTimeout(ctx, s.timeout(in))
 	reader := in.Method == http.MethodGet && !s.opt.IgnoreRobots
 	asking := egress.WithTimeout(ctx, min(robotsTime, s.timeout(in)))
+	secret := len(s.secrets().find(in.parts()...)) > 0
+	var req *http.Request
 	ctx = egress.OnRedirect(ctx, func(next *http.Request) error {
+		if secret {
+			if err := s.keepBack(req.URL, next, in); err != nil {
+				return err
+			}
+		}
 		if reader {
 			return s.robots.allow(asking, env.HTTP, next.URL)
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -334,6 +335,39 @@ func TestRedirectsAreDecided(t *testing.T) {
 	b.fails(tongs.CodeDenied, args{"url": "http://a.test/to/b.test"})
 	if _, reached := got["bad.test"]; reached {
 		t.Error("the blocked host was reached")
+	}
+}
+
+// A person who lets a secret go to one host did not let it go to another that the first one redirects to, in whatever mode.
+func TestSecretsAreNotSentOn(t *testing.T) {
+	const value = "correct-Horse-battery-9"
+	b := newBench(t, setup{
+		rules: allow("a.test", "b.test"), mode: tongs.ModeAll, Options: Options{IgnoreRobots: true, Environ: []string{"DEPLOY_PASSWORD=" + value}},
+	})
+	b.serve("a.test", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://b.test/end?"+r.URL.RawQuery, http.StatusTemporaryRedirect)
+	}))
+	var mu sync.Mutex
+	var got []string
+	b.serve("b.test", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, fmt.Sprint(r.URL, r.Header, string(body)))
+		_, _ = w.Write([]byte("end"))
+	}))
+	out := b.fetch(args{"url": "http://a.test/", "headers": map[string]string{"X-Note": value, "X-Plain": "p"}})
+	if len(got) != 1 || strings.Contains(got[0], value) || !strings.Contains(got[0], "X-Plain:[p]") || out.Body != "end" {
+		t.Errorf("the other host was told %q", got)
+	}
+	b.fails(tongs.CodeNetworkError, args{"url": "http://a.test/?q=" + value})
+	b.fails(tongs.CodeNetworkError, args{"url": "http://a.test/", "method": "POST", "body": "it is " + value})
+	if len(got) != 1 {
+		t.Errorf("the other host was told %q", got)
+	}
+	b.fetch(args{"url": "http://a.test/", "method": "POST", "body": "harmless"})
+	if len(got) != 2 {
+		t.Errorf("a harmless body was not sent on: %q", got)
 	}
 }
 

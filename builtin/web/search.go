@@ -124,12 +124,26 @@ func (s *set) planSearch(_ context.Context, _ *tongs.View, in SearchInput) (*ton
 	effect := target.Effect()
 	found := s.secrets().find(part{"the query", in.Query}, part{"the site", in.Site})
 	plan := &tongs.Plan{Message: fmt.Sprintf("Search for %q at %s", s.secrets().text(short(in.Query)), s.opt.Providers[0].Name()), Kind: tongs.KindRead}
-	if len(found) > 0 {
-		effect.MustAsk, effect.Why = true, secretsLeave+strings.Join(found, ", ")
-		plan.Kind = tongs.KindWrite
-	}
 	plan.Effects = []tongs.Effect{effect}
+	if len(found) > 0 {
+		plan.Kind = tongs.KindWrite
+		plan.Effects = s.telling(secretsLeave + strings.Join(found, ", "))
+	}
 	return plan, nil
+}
+
+// telling are the effects of a search that must be asked about: whoever may be asked in place of the first provider is named.
+func (s *set) telling(why string) (effects []tongs.Effect) {
+	for _, p := range s.opt.Providers {
+		target, err := egress.TargetOf(p.URL())
+		if err != nil {
+			continue // nor can it be asked
+		}
+		effect := target.Effect()
+		effect.MustAsk, effect.Why = true, why
+		effects = append(effects, effect)
+	}
+	return effects
 }
 
 func checkSite(site string) error {

@@ -216,3 +216,20 @@ func TestSearchKeepsSecrets(t *testing.T) {
 		t.Errorf("no key: %v", err)
 	}
 }
+
+// A person who is asked about a secret in a query is told of every provider that may get it.
+func TestSecretsGoToProvidersThatWereNamed(t *testing.T) {
+	b := searching(t, NameBrave, NameTavily)
+	e, err := b.Explain(t.Context(), &tongs.Call{Tool: "web_search", Args: []byte(`{"query":"what is ghp_` + strings.Repeat("a1B2", 9) + `"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Effects) != 2 || e.Decision != tongs.Ask {
+		t.Fatalf("%+v", e)
+	}
+	for i, host := range []string{"brave.test", "tavily.test"} {
+		if got := e.Effects[i]; got.Host != host || !got.MustAsk || !strings.Contains(got.Why, "secret would leave") {
+			t.Errorf("%+v", got)
+		}
+	}
+}
