@@ -4,7 +4,6 @@ package open
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -146,7 +145,7 @@ func (p *provider) address(said string) (string, error) {
 	}
 	u, err := url.Parse(said)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("the address of %s is no http or https URL", p.name)
+		return "", fmt.Errorf("the address of %s is no http or https URL; write one such as https://example.com/v1", p.name)
 	}
 	if p.name == "ollama" {
 		if u.Port() == "" && u.Scheme == "http" {
@@ -178,7 +177,7 @@ func openScript(_ *provider, name, _, _ string, opt *Options) (model.Model, erro
 	if opt.ReadScript != nil {
 		m, err := opt.ReadScript(name)
 		if err == nil && m == nil {
-			err = errors.New("the script is not there")
+			err = fmt.Errorf("there is no script %q", name)
 		}
 		return m, err
 	}

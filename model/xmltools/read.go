@@ -264,7 +264,7 @@ type reader struct {
 // object reads elements up to the end of the one of that name.
 func (r *reader) object(name string, schema *jsonschema.Schema, depth int) (map[string]any, error) {
 	if depth > maxDepth {
-		return nil, errors.New("elements are nested too deep")
+		return nil, fmt.Errorf("%s is nested more than %d deep; write a flatter value", name, maxDepth)
 	}
 	schema = r.follow(schema)
 	seen := map[string][]any{}
@@ -378,7 +378,7 @@ func wrapped(child string, item *jsonschema.Schema, r *reader) bool {
 
 func (r *reader) wrapper(name string, item *jsonschema.Schema, depth int) (list []any, err error) {
 	if depth > maxDepth {
-		return nil, errors.New("elements are nested too deep")
+		return nil, fmt.Errorf("%s is nested more than %d deep; write a flatter value", name, maxDepth)
 	}
 	for {
 		r.space()
