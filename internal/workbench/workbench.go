@@ -70,8 +70,8 @@ type Bench struct {
 	asked []approval.Question
 }
 
-// New makes a bench without tools: Build adds them to the options of the engine that it returns. It skips where there is no
-// sandbox in which everything that is tested with it exists: namespaces, /dev/pts.
+// New makes a bench without tools: Build adds them to the options of the engine that it returns. It skips on systems other
+// than Linux; where Linux has no sandbox, the test fails.
 func New(t testing.TB, o Options) (*Bench, engine.Options) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
