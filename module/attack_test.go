@@ -278,3 +278,57 @@ fetch_needs_approval = False
 		t.Errorf("what was approved once holds for later calls: %+v", q)
 	}
 }
+
+// What a Go module is built of is what was looked at, also where its go.mod says that a module is elsewhere, by a path that
+// looks like one of the standard library. Packages of others are not shown, and a person is told of each.
+func TestGoModulesAreBuiltOfWhatWasApproved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, workbench.Options{},
+		"tools/tools.go", "package tools\n\nimport \"elsewhere/code\"\n\n// Says says it.\nfunc Says(struct{}) (string, error) { return code.Word, nil }\n",
+		"elsewhere/go.mod", "module elsewhere\n\ngo 1.24\n", "elsewhere/code/code.go", "package code\n\nconst Word = \"approved\"\n")
+	b.Put("tools/go.mod", "module example.com/tools\n\ngo 1.24\n\nrequire elsewhere v0.0.0\n\nreplace elsewhere => "+filepath.Join(b.Dir, "elsewhere")+"\n", 0o644)
+	b.use("tools/tools.go", "says")
+	v, err := b.set.Look("tools/tools.go")
+	b.Must(err)
+	contains(t, v.Text, "vendor/elsewhere/code: 1 files, sha256:")
+	b.Must(b.set.Approve(v, "test"))
+	b.Put("elsewhere/code/code.go", "package code\n\nconst Word = \"nobody looked at this\"\n", 0o644)
+	_, err = b.set.Learn(t.Context(), "tools/tools.go")
+	b.Must(err)
+	if got := b.value("says"); got != `"approved"` {
+		t.Errorf("what runs says %s", got)
+	}
+}
+
+// A change in packages of others is told of also where sources changed.
+func TestChangesInVendoredPackagesAreTold(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, workbench.Options{},
+		"go.mod", "module example.com/tools\n\ngo 1.24\n\nrequire example.org/a v1.0.0\n",
+		"vendor/modules.txt", "# example.org/a v1.0.0\n## explicit\nexample.org/a\n", "vendor/example.org/a/a.go", "package a\n",
+		"tools.go", "package tools\n\nimport _ \"example.org/a\"\n\nfunc Says(struct{}) (string, error) { return \"\", nil }\n")
+	b.use("tools.go", "says")
+	v, err := b.set.Look("tools.go")
+	b.Must(err)
+	contains(t, v.Text, "vendor/example.org/a: 1 files, sha256:")
+	b.Must(b.set.Approve(v, "test"))
+	b.Put("vendor/example.org/a/a.go", "package a\n\nfunc init() { panic(1) }\n", 0o644)
+	b.Put("tools.go", "package tools\n\nimport _ \"example.org/a\"\n\nfunc Says(struct{}) (string, error) { return \"x\", nil }\n", 0o644)
+	v, err = b.set.Look("tools.go")
+	b.Must(err)
+	contains(t, v.Text, "now/tools.go", "vendor/example.org/a: 1 files, sha256:")
+}
+
+// A link is not embedded: what it leads to would be shown to nobody by its name, and be out of the sandbox's hands.
+func TestLinksAreNotEmbedded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, workbench.Options{},
+		"tools.go", "package tools\n\nimport _ \"embed\"\n\n//go:embed key.txt\nvar key string\n\nfunc Says(struct{}) (string, error) { return key, nil }\n")
+	secret := filepath.Join(workbench.RealDir(t), "secret")
+	b.Must(os.WriteFile(secret, []byte("secret"), 0o600))
+	b.Must(os.Symlink(secret, filepath.Join(b.Dir, "key.txt")))
+	b.use("tools.go", "says")
+	if _, err := b.set.Look("tools.go"); err == nil || !strings.Contains(err.Error(), "key.txt, which is no regular file") {
+		t.Errorf("%v", err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,9 +112,10 @@ func readFile(name string) ([]byte, error) {
 }
 
 // show writes the module out for a person: all of it, or how it differs from what was approved. What is generated from
-// the rest is left out.
+// the rest is left out; of packages of others there is a line each.
 func (c content) show(before content) string {
 	var b strings.Builder
+	b.WriteString(c.vendored(before)) // first, where nothing is cut off
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, there := c[name]; !there && written(name) {
 			fmt.Fprintf(&b, "%s: removed\n", name)
@@ -137,6 +139,39 @@ func (c content) show(before content) string {
 		text = "Your sources are the same; the packages that they import, or what they were bundled to, differ.\n"
 	}
 	return shown.Cut(text, maxPreview)
+}
+
+// vendored says which packages of others there are, or which changed.
+func (c content) vendored(before content) string {
+	was, now := before.packages(), c.packages()
+	var b strings.Builder
+	for _, dir := range slices.Sorted(maps.Keys(was)) {
+		if _, there := now[dir]; !there {
+			fmt.Fprintf(&b, "%s: removed\n", dir)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(now)) {
+		if p := now[dir]; was[dir].digest() != p.digest() {
+			fmt.Fprintf(&b, "%s: %d files, %s\n", dir, len(p), p.digest())
+		}
+	}
+	return b.String()
+}
+
+// packages are the files that are not shown, by their directories.
+func (c content) packages() map[string]content {
+	found := map[string]content{}
+	for name, data := range c {
+		if written(name) || name == bundleName {
+			continue
+		}
+		dir := path.Dir(name)
+		if found[dir] == nil {
+			found[dir] = content{}
+		}
+		found[dir][name] = data
+	}
+	return found
 }
 
 // bundleName is what a JavaScript module is bundled to; a person reads its sources.

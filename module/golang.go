@@ -185,10 +185,17 @@ func (g *goModule) follow(imp *ast.ImportSpec) error {
 	if rel, ok := strings.CutPrefix(name, g.path+"/"); ok {
 		return g.add(rel, false)
 	}
-	if first, _, _ := strings.Cut(name, "/"); strings.Contains(first, ".") && !slices.Contains(g.outside, name) {
+	if first, _, _ := strings.Cut(name, "/"); (strings.Contains(first, ".") || g.requires(first)) && !slices.Contains(g.outside, name) {
 		g.outside = append(g.outside, name)
 	}
 	return nil
+}
+
+// requires reports whether go.mod speaks of another module whose path begins with a word that has no dot: it looks like a
+// package of the standard library, and is none.
+func (g *goModule) requires(first string) bool {
+	line := regexp.MustCompile(`(?m)^[ \t]*((require|replace)[ \t]+)?["` + "`" + `]?` + regexp.QuoteMeta(first) + `(/[^\s"` + "`" + `]*)?["` + "`" + `]?[ \t]+(v[0-9]|=>)`)
+	return line.Match(g.content["go.mod"])
 }
 
 // embedded takes up the files that a file embeds.
@@ -220,6 +227,9 @@ func (g *goModule) embed(pkg, pattern string) error {
 		err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(name)), func(file string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
+			}
+			if !d.Type().IsRegular() { // what a link leads to is not the module's, and may be somebody's secret
+				return fmt.Errorf("it embeds %s, which is no regular file", relative(g.root, file))
 			}
 			g.content[relative(g.root, file)], err = g.read(file)
 			return err

@@ -12,13 +12,18 @@ cp -R "$here/src/." "$work"
 cp -R "$here/gen/." "$work"
 chmod -R u+w "$work"
 export GOPROXY=off GOTOOLCHAIN=local GOWORK=off GOENV=off CGO_ENABLED=0 GOTELEMETRY=off GOFLAGS=-mod=mod
-if [ ! -f "$work/go.mod" ]; then
-	version=$(go env GOVERSION)
-	version=${version#go}
-	minor=${version#*.}
-	printf 'module %s\n\ngo %s.%s\n' "$TONGS_GO_MODULE" "${version%%.*}" "${minor%%[!0-9]*}" >"$work/go.mod"
-elif [ -d "$work/vendor" ]; then
+if [ -d "$work/vendor" ]; then
 	export GOFLAGS=-mod=vendor
+else # it imports nothing of other modules, so that it needs none, wherever its go.mod says that they are
+	if [ -f "$work/go.mod" ]; then
+		version=$(sed -n 's/^go[[:space:]]\{1,\}\([0-9.]*\).*/\1/p' "$work/go.mod")
+	else
+		version=$(go env GOVERSION)
+		version=${version#go}
+		minor=${version#*.}
+		version=${version%%.*}.${minor%%[!0-9]*}
+	fi
+	printf 'module %s\n\n%s\n' "$TONGS_GO_MODULE" "${version:+go $version}" >"$work/go.mod"
 fi
 cd "$work/$TONGS_GO_PACKAGE"
 go build -trimpath -o "$work/.program" . >&2
