@@ -231,7 +231,11 @@ func (g *goModule) embed(pkg, pattern string) error {
 			if !d.Type().IsRegular() { // what a link leads to is not the module's, and may be somebody's secret
 				return fmt.Errorf("it embeds %s, which is no regular file", relative(g.root, file))
 			}
-			g.content[relative(g.root, file)], err = g.read(file)
+			as := relative(g.root, file)
+			if as == bundleName {
+				return fmt.Errorf("it embeds %s, a name that people are not shown; give it another", as)
+			}
+			g.content[as], err = g.read(file)
 			return err
 		})
 		if err != nil {

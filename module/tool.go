@@ -206,6 +206,9 @@ func (t *tool) says(ctx context.Context, s *snapshot, call *tongs.Call) (*tongs.
 		for i := range p.Effects {
 			p.Effects[i].Version, p.Effects[i].Incidental = "", false
 		}
+		if len(p.Effects) > 0 && p.Say != nil && *p.Say == tongs.PreApproved {
+			p.Say = nil // what it wants beyond its configuration is not for it to allow
+		}
 		return p.Say, p.Effects
 	}
 	return nil, nil
