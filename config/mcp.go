@@ -34,7 +34,8 @@ type MCPServer struct {
 func (l *layer) readMCP(v value) {
 	for _, f := range l.fields(v) {
 		if !serverName.MatchString(f.key) || strings.Contains(f.key, "__") || strings.HasSuffix(f.key, "_") {
-			l.fail(f.keyAt, "server name %s: want a letter, then at most 31 letters, digits, _ and -, without __ and no _ at its end", quote(f.key))
+			l.fail(f.keyAt, "server name %s: want a letter, then at most 31 letters, digits, _ and -, without __ and no _ at its end",
+				quote(f.key))
 			continue
 		}
 		if slices.ContainsFunc(l.toolsets.MCP, func(m MCPServer) bool { return m.Name == f.key }) {

@@ -110,12 +110,15 @@ func (s *Set) job(name string) (*job, error) {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "there is no source %s, .sh or .py to build; a tool in another language is built by a shell command",
 			spelled(name, name+".go"))
 	}
-	if j.lang.name == "go" && (strings.HasSuffix(m.Entrypoint, ".go") || c.data[m.Entrypoint] != nil && text(c.data[m.Entrypoint]) && len(c.data[m.Entrypoint]) > 0) {
-		return nil, tongs.Errorf(tongs.CodeConfigError, "entrypoint %q is a source; name the program that the build makes: entrypoint: %s", m.Entrypoint, name)
+	entry := c.data[m.Entrypoint]
+	if j.lang.name == "go" && (strings.HasSuffix(m.Entrypoint, ".go") || len(entry) > 0 && text(entry)) {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "entrypoint %q is a source; name the program that the build makes: entrypoint: %s",
+			m.Entrypoint, name)
 	}
 	runs := map[string]string{"go": "go", "sh": "sh", "python": "python3"}[j.lang.name]
 	if j.program, err = s.opt.LookPath(runs); err != nil {
-		return nil, tongs.Errorf(tongs.CodeConfigError, "%s is not installed on this machine, and %s needs it; install it, or use another language", runs, name)
+		return nil, tongs.Errorf(tongs.CodeConfigError,
+			"%s is not installed on this machine, and %s needs it; install it, or use another language", runs, name)
 	}
 	j.sources = digest(sourcesOf(c, m, j.lang))
 	tool, _ := stampOf(j.program)
@@ -160,7 +163,9 @@ func (j *job) effects() []tongs.Effect {
 	argv := map[string][]string{
 		"go": {"go", "build", "-o", j.manifest.Entrypoint, "."}, "sh": {"sh", j.name + j.lang.test}, "python": {"python3", j.name + j.lang.test},
 	}[j.lang.name]
-	return []tongs.Effect{{Kind: tongs.EffectExecute, Argv: argv, Version: tongs.Version("forge:" + j.sources), Why: "builds and tests the sources of " + j.name}}
+	return []tongs.Effect{{
+		Kind: tongs.EffectExecute, Argv: argv, Version: tongs.Version("forge:" + j.sources), Why: "builds and tests the sources of " + j.name,
+	}}
 }
 
 func (s *Set) planBuild(_ context.Context, v *tongs.View, in buildInput) (*tongs.Plan, error) {

@@ -232,7 +232,8 @@ func (r *reader) check(m *Manifest, name string) {
 	}
 	for i, host := range m.Network {
 		if !validHost.MatchString(host) {
-			r.failAt(fmt.Sprintf("$.network[%d]", i), "host %q: want a name in lower case, with :port where it is not 443 or 80; no scheme, no *", host)
+			r.failAt(fmt.Sprintf("$.network[%d]", i),
+				"host %q: want a name in lower case, with :port where it is not 443 or 80; no scheme, no *", host)
 		}
 	}
 	seen := map[string]bool{}

@@ -188,7 +188,8 @@ func (s *Scaffolded) Write(forge string) (dir string, err error) {
 }
 
 func exists(name string) error {
-	return tongs.Errorf(tongs.CodeAlreadyExists, "there is a custom tool %q already; edit its files in /%s/%s, or choose another name", name, Root, name)
+	return tongs.Errorf(tongs.CodeAlreadyExists, "there is a custom tool %q already; edit its files in /%s/%s, or choose another name",
+		name, Root, name)
 }
 
 // param is a parameter as templates see it.

@@ -219,9 +219,11 @@ func (s *Set) known(name string) (*entry, error) {
 		names = append(names, e.name)
 	}
 	if len(names) == 0 {
-		return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no custom tool %q; there are none yet: create_custom_tool makes one", name)
+		return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no custom tool %q; there are none yet: create_custom_tool makes one",
+			name)
 	}
-	return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no custom tool %q; there are %s", name, shown.Cut(strings.Join(names, ", "), maxText))
+	return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no custom tool %q; there are %s",
+		name, shown.Cut(strings.Join(names, ", "), maxText))
 }
 
 // Review is a tool as it is, beside what was approved.
@@ -268,7 +270,8 @@ func (s *Set) copied(want string) (*content, error) {
 		return nil, err
 	}
 	if digest(c.files) != want {
-		return nil, fmt.Errorf("the copy of what was approved is not what it was; remove %s, and approve the tool again", s.store.copyOf(want))
+		return nil, fmt.Errorf("the copy of what was approved is not what it was; remove %s, and approve the tool again",
+			s.store.copyOf(want))
 	}
 	return c, nil
 }

@@ -150,7 +150,8 @@ func TargetOf(u *url.URL) (netguard.Target, error) {
 			"the address has a user name before its host, %q; write it without, and send credentials in a header", short(u.Host))
 	}
 	if strings.HasSuffix(u.Host, ":") {
-		return netguard.Target{}, tongs.Errorf(tongs.CodeInvalidArgs, "the host %q ends with a colon; write its port, or nothing", short(u.Host))
+		return netguard.Target{}, tongs.Errorf(tongs.CodeInvalidArgs, "the host %q ends with a colon; write its port, or nothing",
+			short(u.Host))
 	}
 	target, err := netguard.ParseTarget(u.Host, port)
 	if err != nil {

@@ -128,7 +128,8 @@ func redirected(req *http.Request, res *http.Response) (*http.Request, error) {
 		return nil, tongs.Errorf(tongs.CodeNetworkError, "%s redirects to %q, which is no address", req.URL.Host, short(where))
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, tongs.Errorf(tongs.CodeNetworkError, "%s redirects to %q, which is no http or https address", req.URL.Host, short(where))
+		return nil, tongs.Errorf(tongs.CodeNetworkError, "%s redirects to %q, which is no http or https address",
+			req.URL.Host, short(where))
 	}
 	if u.Fragment == "" {
 		u.Fragment = req.URL.Fragment

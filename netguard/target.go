@@ -77,7 +77,8 @@ func (t Target) Name() string {
 func (t Target) String() string { return net.JoinHostPort(t.Host, strconv.Itoa(int(t.Port))) }
 
 func badHost(s, why string) error {
-	return tongs.Errorf(tongs.CodeNetworkError, "host %q %s; write a plain name or address, such as example.com or example.com:8443", s, why)
+	return tongs.Errorf(tongs.CodeNetworkError, "host %q %s; write a plain name or address, such as example.com or example.com:8443",
+		s, why)
 }
 
 type hostError string

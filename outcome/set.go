@@ -187,7 +187,8 @@ func (s *Set) Drop() error {
 // add appends a change.
 func (s *Set) add(c Change) error {
 	if len(s.changes) >= s.opt.MaxChanges {
-		return fmt.Errorf("more than %d changes; let the command write to such directories directly, or raise the limit", s.opt.MaxChanges)
+		return fmt.Errorf("more than %d changes; let the command write to such directories directly, or raise the limit",
+			s.opt.MaxChanges)
 	}
 	if c.Refused == "" && s.opt.Refuse != nil {
 		c.Refused = s.opt.Refuse(c.Path)

@@ -160,7 +160,8 @@ func write(ctx context.Context, env *tongs.Env, in Input) (Output, error) {
 // check refuses lists that could not be shown, or that say two things are being done at a time.
 func check(items []Item) error {
 	if len(items) > maxItems {
-		return tongs.Errorf(tongs.CodeInvalidArgs, "the list has %d items; at most %d are kept, so leave out what is completed", len(items), maxItems)
+		return tongs.Errorf(tongs.CodeInvalidArgs, "the list has %d items; at most %d are kept, so leave out what is completed",
+			len(items), maxItems)
 	}
 	var active []string
 	for i, item := range items {

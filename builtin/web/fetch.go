@@ -134,7 +134,8 @@ func setHeaders(req *http.Request, in Input) error {
 			return tongs.Errorf(tongs.CodeInvalidArgs, "the header %q cannot be set; leave it out", name)
 		}
 		if !validHeader(name, value) {
-			return tongs.Errorf(tongs.CodeInvalidArgs, "the header %q, or its value, has a character that no header has, or is too long", short(name))
+			return tongs.Errorf(tongs.CodeInvalidArgs, "the header %q, or its value, has a character that no header has, or is too long",
+				short(name))
 		}
 		req.Header.Set(name, value)
 	}
@@ -164,14 +165,16 @@ func validHeader(name, value string) bool {
 func parseURL(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 127 || r == '\\' || invisible(r) }) {
-		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%q has a space, a backslash or an invisible character in it; write them encoded", short(text))
+		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%q has a space, a backslash or an invisible character in it; write them encoded",
+			short(text))
 	}
 	u, err := url.Parse(text)
 	if err != nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%q is no address: write it like https://example.com/page", short(text))
 	}
 	if u.Scheme == "" || u.Hostname() == "" {
-		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%q has no scheme or no host: write it like https://example.com/page", short(text))
+		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%q has no scheme or no host: write it like https://example.com/page",
+			short(text))
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	return u, nil
@@ -205,7 +208,8 @@ func (s *set) planFetch(ctx context.Context, _ *tongs.View, in Input) (*tongs.Pl
 	}
 	effect.MustAsk, effect.Why = len(why) > 0, strings.Join(why, "; ")
 	plan := &tongs.Plan{
-		Effects: []tongs.Effect{effect}, Message: fmt.Sprintf("%s %s", in.Method, s.secrets().text(shortURL(in.URL))), Kind: tongs.KindRead,
+		Effects: []tongs.Effect{effect}, Kind: tongs.KindRead,
+		Message: fmt.Sprintf("%s %s", in.Method, s.secrets().text(shortURL(in.URL))),
 	}
 	if effect.Sends || len(found) > 0 {
 		plan.Kind = tongs.KindWrite

@@ -100,7 +100,8 @@ func (p *page) resolve(ref string) (string, bool) {
 }
 
 // chrome are the parts of a page that are about the site.
-var chrome = cascadia.MustCompile("nav, body > header, body > footer, aside, [role=navigation], [role=banner], [role=contentinfo], [role=search], form[role=search]")
+var chrome = cascadia.MustCompile("nav, body > header, body > footer, aside, " +
+	"[role=navigation], [role=banner], [role=contentinfo], [role=search], form[role=search]")
 
 // largePage is the size of a source beyond which its main part is not looked for, and maxDepths how deep its elements may lie,
 // all together: readability looks at what is in each element over and over.
@@ -238,7 +239,8 @@ func (p *page) pick(selector string) ([]*html.Node, error) {
 		}
 	}
 	if len(outer) == 0 {
-		return nil, tongs.Errorf(tongs.CodeNoMatch, "no visible element of the page matches %q; fetch it without selector to see what there is", short(selector))
+		return nil, tongs.Errorf(tongs.CodeNoMatch,
+			"no visible element of the page matches %q; fetch it without selector to see what there is", short(selector))
 	}
 	return outer, nil
 }

@@ -31,7 +31,8 @@ func NewProvider(name, address, key string) (Provider, error) {
 	}
 	u, err := url.Parse(strings.TrimRight(address, "/"))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return nil, tongs.Errorf(tongs.CodeConfigError, "the url of the search provider %s is not an http or https address without a user", name)
+		return nil, tongs.Errorf(tongs.CodeConfigError, "the url of the search provider %s is not an http or https address without a user",
+			name)
 	}
 	if own[name] != "" && key == "" {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "the search provider %s needs a key", name)
@@ -44,7 +45,8 @@ func NewProvider(name, address, key string) (Provider, error) {
 	case NameTavily:
 		return &tavily{u, key}, nil
 	}
-	return nil, tongs.Errorf(tongs.CodeConfigError, "search provider %q is not one of %s, %s, %s", name, NameSearXNG, NameBrave, NameTavily)
+	return nil, tongs.Errorf(tongs.CodeConfigError, "search provider %q is not one of %s, %s, %s",
+		name, NameSearXNG, NameBrave, NameTavily)
 }
 
 // searXNG is a search engine of one's own, which asks others.

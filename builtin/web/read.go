@@ -102,7 +102,8 @@ func unpack(r io.Reader, headers []string) (_ io.Reader, closing func(), err err
 		}
 	}
 	if len(names) > maxEncodings {
-		return nil, nil, tongs.Errorf(tongs.CodeNetworkError, "the answer is packed %d times over, which no honest server does", len(names))
+		return nil, nil, tongs.Errorf(tongs.CodeNetworkError, "the answer is packed %d times over, which no honest server does",
+			len(names))
 	}
 	closing = func() {}
 	for i := len(names) - 1; i >= 0; i-- {

@@ -123,7 +123,10 @@ func (s *set) planSearch(_ context.Context, _ *tongs.View, in SearchInput) (*ton
 	}
 	effect := target.Effect()
 	found := s.secrets().find(part{"the query", in.Query}, part{"the site", in.Site})
-	plan := &tongs.Plan{Message: fmt.Sprintf("Search for %q at %s", s.secrets().text(short(in.Query)), s.opt.Providers[0].Name()), Kind: tongs.KindRead}
+	plan := &tongs.Plan{
+		Message: fmt.Sprintf("Search for %q at %s", s.secrets().text(short(in.Query)), s.opt.Providers[0].Name()),
+		Kind:    tongs.KindRead,
+	}
 	plan.Effects = []tongs.Effect{effect}
 	if len(found) > 0 {
 		plan.Kind = tongs.KindWrite
@@ -257,7 +260,9 @@ func cutSnippet(s string) string {
 // day is a date without its time, as it is where it cannot be read.
 func day(s string) string {
 	s = strings.TrimSpace(s)
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02", time.RFC1123, time.RFC1123Z, "January 2, 2006", "Jan 2, 2006"} {
+	for _, layout := range []string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02", time.RFC1123, time.RFC1123Z, "January 2, 2006", "Jan 2, 2006",
+	} {
 		if at, err := time.Parse(layout, s); err == nil {
 			return at.Format("2006-01-02")
 		}
@@ -301,7 +306,8 @@ func providerError(name string, res *http.Response, body []byte) error {
 		return err
 	case code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusPaymentRequired,
 		code == http.StatusUnprocessableEntity && strings.Contains(string(body), "SUBSCRIPTION_TOKEN"):
-		return tongs.Errorf(tongs.CodeConfigError, "%s does not accept the key, or the way it is asked (%d); check its configuration", name, code)
+		return tongs.Errorf(tongs.CodeConfigError, "%s does not accept the key, or the way it is asked (%d); check its configuration",
+			name, code)
 	case code >= 500:
 		return tongs.Errorf(tongs.CodeNetworkError, "%s is not able to answer now (%d)", name, code)
 	default:

@@ -298,10 +298,12 @@ func (s *set) passages(in Input, whole string, out Output) (Output, error) {
 		shown = max(shown, to)
 	}
 	if found == 0 {
-		return out, tongs.Errorf(tongs.CodeNoMatch, "%q is nowhere in the %d characters of the text; fetch it without find to read it", in.Find, out.Total)
+		return out, tongs.Errorf(tongs.CodeNoMatch, "%q is nowhere in the %d characters of the text; fetch it without find to read it",
+			in.Find, out.Total)
 	}
 	out.Body = strings.TrimRight(b.String(), "\n")
-	out.remarks = append(out.remarks, fmt.Sprintf("%d lines of %d characters have %q in them; offset reads on from a place", found, out.Total, in.Find))
+	out.remarks = append(out.remarks, fmt.Sprintf("%d lines of %d characters have %q in them; offset reads on from a place",
+		found, out.Total, in.Find))
 	return out, nil
 }
 

@@ -119,7 +119,8 @@ func anthropicTalk(s *Server, in *anthropicRequest, out *model.Request) error {
 	var waiting pending
 	for i, m := range in.Messages {
 		if m.Role == role || m.Role != "user" && m.Role != "assistant" {
-			return fmt.Errorf("messages.%d: the roles must alternate between user and assistant, beginning with user; this is %q", i, m.Role)
+			return fmt.Errorf("messages.%d: the roles must alternate between user and assistant, beginning with user; this is %q",
+				i, m.Role)
 		}
 		role = m.Role
 		if len(m.Content) == 0 {
@@ -282,7 +283,10 @@ func anthropicSend(i int, p *model.Part, last bool, send func(string, object)) {
 }
 
 func (anthropicCodec) failure(e *model.Error) (any, string) {
-	kinds := map[int]string{400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error"}
+	kinds := map[int]string{
+		400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 413: "request_too_large",
+		429: "rate_limit_error", 529: "overloaded_error",
+	}
 	kind := kinds[e.Status]
 	if kind == "" {
 		kind = "api_error"

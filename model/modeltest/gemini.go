@@ -138,7 +138,8 @@ func geminiTalk(s *Server, in *geminiRequest, out *model.Request, newer bool) er
 			}
 		}
 		if len(g.calls) != g.answered {
-			return fmt.Errorf("contents[%d]: the number of function response parts must equal that of the function call parts: %d calls, %d answers", i, len(g.calls), g.answered)
+			return fmt.Errorf("contents[%d]: the number of function response parts must equal that of the function call parts: "+
+				"%d calls, %d answers", i, len(g.calls), g.answered)
 		}
 		calls = g.made
 		out.Messages = append(out.Messages, g.said)

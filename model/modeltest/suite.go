@@ -452,7 +452,9 @@ func (c *conformance) concurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			resp, err := m.Turn(t.Context(), &model.Request{Messages: []model.Message{say(fmt.Sprintf("number %d", i))}, Tools: []*tongs.Spec{read()}}, nil)
+			resp, err := m.Turn(t.Context(), &model.Request{
+				Messages: []model.Message{say(fmt.Sprintf("number %d", i))}, Tools: []*tongs.Spec{read()},
+			}, nil)
 			if err != nil || resp.Message.Text() != fmt.Sprintf("I am %d", i) {
 				t.Errorf("%d: %v, %v", i, resp, err)
 			}

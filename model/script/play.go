@@ -44,7 +44,8 @@ func (m *Model) Turn(ctx context.Context, req *model.Request, stream func(model.
 		}
 	}
 	if at >= len(turns) {
-		return nil, fault("the script has %d turns, and this would be turn %d; the model was told: %s", len(turns), at+1, head(told(req.Messages, at)))
+		return nil, fault("the script has %d turns, and this would be turn %d; the model was told: %s",
+			len(turns), at+1, head(told(req.Messages, at)))
 	}
 	t := turns[at]
 	values, err := match(turns[:at+1], req, at)

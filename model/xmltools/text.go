@@ -112,7 +112,8 @@ func Write(c *model.Call) string {
 		b.Reset()
 		b.WriteString(escape(c.Args) + "\n")
 	}
-	return fmt.Sprintf("<tool>\n<server_name>%s</server_name>\n<tool_name>%s</tool_name>\n<arguments>\n%s</arguments>\n</tool>\n", Server, escape(c.Name), b.String())
+	return fmt.Sprintf("<tool>\n<server_name>%s</server_name>\n<tool_name>%s</tool_name>\n<arguments>\n%s</arguments>\n</tool>\n",
+		Server, escape(c.Name), b.String())
 }
 
 // elements writes an object as elements. It reports false for what has no form in XML.

@@ -141,7 +141,8 @@ func result(r *model.Result) string {
 		status = "failed"
 	}
 	said := strings.ReplaceAll(r.Text, "</tool_result", "<\\/tool_result")
-	return fmt.Sprintf("<tool_result>\n<tool_name>%s</tool_name>\n<status>%s</status>\n<output>\n%s\n</output>\n</tool_result>\n", escape(r.Name), status, said)
+	return fmt.Sprintf("<tool_result>\n<tool_name>%s</tool_name>\n<status>%s</status>\n<output>\n%s\n</output>\n</tool_result>\n",
+		escape(r.Name), status, said)
 }
 
 // calls returns a message whose text was read for calls. Of an answer that was cut off, only calls that are whole count.

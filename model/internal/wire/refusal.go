@@ -33,7 +33,9 @@ var statuses = map[string]int{
 // final are the kinds of error that waiting does not mend, whatever their status.
 var final = map[string]bool{"insufficient_quota": true, "billing_error": true, "billing_hard_limit_reached": true}
 
-var tooLong = regexp.MustCompile(`(?i)context[_ ]length|context window|maximum context|prompt is too long|too many (input )?tokens|input token count.*exceeds|exceed(s|ed)? (the )?(model's |available )?(max|maximum|limit|context)[^.]{0,40}(token|context|length|size)|string_above_max_length|request_too_large`)
+var tooLong = regexp.MustCompile(`(?i)context[_ ]length|context window|maximum context|prompt is too long|too many (input )?tokens|input token count.*exceeds|` +
+	`exceed(s|ed)? (the )?(model's |available )?(max|maximum|limit|context)[^.]{0,40}(token|context|length|size)|` +
+	`string_above_max_length|request_too_large`)
 
 // Refusal makes an error of a status and a body.
 func (c *Client) Refusal(status int, header http.Header, body []byte) *model.Error {
