@@ -49,3 +49,22 @@ func TestFetchAtTheTerminal(t *testing.T) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
+
+// An address of this machine is asked about in every mode, also where a rule wants that.
+func TestRulesThatAskDoNotAllowThisMachine(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") }))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	for rule, code := range map[string]int{"": 3, "ask": 3, "preApproved": 0} {
+		d := newDesk(t)
+		text := "approval: {mode: all}\n"
+		if rule != "" {
+			text += "toolsets: {web: {rules: [{pattern: \"" + host + "\", approval: " + rule + "}]}}\n"
+		}
+		d.write("../home/config/config.yaml", text)
+		if out, stderr, got := d.run("call", "web_fetch", "url="+server.URL); got != code {
+			t.Errorf("rule %q: exit %d: %s%s", rule, got, out, stderr)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/tongs-ai/tongs/egress"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/id"
+	"github.com/tongs-ai/tongs/netguard"
 )
 
 // The variables that providers are found by, where no file names any.
@@ -27,7 +28,7 @@ const (
 // addWeb makes the web tools part of the registry, and lets tools make requests.
 func (s *system) addWeb(opt *engine.Options, w wiring) error {
 	l := s.cfg.Limits
-	private := meant(s.cfg.Rules)
+	private := meantForWeb(s.cfg.Rules)
 	providers, unavailable := searchProviders(s.cfg.Web.Search, w.unattended)
 	tools := web.Options{
 		Timeout: l.WebTimeout, MaxTimeout: l.WebTimeoutMax, Bytes: l.WebBytes, ImageBytes: l.ImageBytes,
@@ -52,6 +53,19 @@ func (s *system) addWeb(opt *engine.Options, w wiring) error {
 		Private: private, Configured: configured(providers), Proxy: proxy, Timeout: l.WebTimeout,
 	}).HTTP
 	return nil
+}
+
+// meantForWeb is meant for the web tools. An address of this machine or network is asked about in every mode unless a rule
+// allows it: one that wants it asked does not take that question away.
+func meantForWeb(rules []tongs.Rule) func(host string) bool {
+	named := meant(rules)
+	allowed := meant(slices.DeleteFunc(slices.Clone(rules), func(r tongs.Rule) bool { return r.Decision != tongs.PreApproved }))
+	return func(host string) bool {
+		if target, err := netguard.ParseTarget(host, 443); err == nil && target.Special() {
+			return allowed(host)
+		}
+		return named(host)
+	}
 }
 
 // configured reports whether a tool sends to a host that somebody configured for it.
