@@ -159,7 +159,7 @@ func OnRedirect(ctx context.Context, check func(next *http.Request) error) conte
 }
 
 // Sends reports whether a request carries data out, beyond asking for what is at its address: a method other than GET
-// and HEAD, a body, or a credential in its headers.
+// and HEAD, also one that servers take from a header, a body, or a credential in its headers.
 func Sends(req *http.Request) bool {
 	if req.Method != "" && req.Method != http.MethodGet && req.Method != http.MethodHead {
 		return true
@@ -168,6 +168,10 @@ func Sends(req *http.Request) bool {
 		return true
 	}
 	for name, values := range req.Header {
+		switch strings.ToLower(name) {
+		case "x-http-method-override", "x-http-method", "x-method-override":
+			return true
+		}
 		for _, value := range values {
 			if Credential(name, value) {
 				return true

@@ -385,6 +385,8 @@ func TestSends(t *testing.T) {
 		{"POST", "Accept", "x", nil, true},
 		{"DELETE", "Accept", "x", nil, true},
 		{"OPTIONS", "Accept", "x", nil, true},
+		{"GET", "X-HTTP-Method-Override", "DELETE", nil, true},
+		{"HEAD", "X-Http-Method", "POST", nil, true},
 	} {
 		req, err := http.NewRequest(c.method, "http://a.test", c.body)
 		if err != nil {
