@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -110,6 +111,30 @@ func TestLogin(t *testing.T) {
 	if res, _ := s.do("POST", "/api/logout", struct{}{}, nil); res.StatusCode != 200 || res.Cookies()[0].MaxAge >= 0 {
 		t.Errorf("logout: %d", res.StatusCode)
 	}
+}
+
+// Who logs in while something waits for an answer is led there.
+func TestLoginLeadsToWhatWaits(t *testing.T) {
+	s := newStand(t)
+	s.write("a.txt", "one\n")
+	next := func() string {
+		_, token, _ := strings.Cut(s.server.Link(), "#")
+		_, body := s.do("POST", "/login", map[string]string{"token": token}, nil)
+		var in loggedIn
+		if err := json.Unmarshal(body, &in); err != nil {
+			t.Fatal(err)
+		}
+		return in.Next
+	}
+	if got := next(); got != "/" {
+		t.Errorf("led to %q while nothing waits", got)
+	}
+	q, over := s.ask("edit", `{"path":"a.txt","oldString":"one","newString":"two"}`)
+	if got := next(); got != "/approvals" {
+		t.Errorf("led to %q while a question waits", got)
+	}
+	s.post("/api/approvals/"+q.ID+"/answer", answerRequest{Approved: true}, nil)
+	<-over
 }
 
 // A directory without the key of another one does not take its logins.

@@ -161,6 +161,8 @@ type loginRequest struct {
 // loggedIn answers it: the page keeps the key, the browser the cookie.
 type loggedIn struct {
 	Key string `json:"key"`
+	// Next is the page to go to: what waits for an answer comes first.
+	Next string `json:"next"`
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
@@ -179,7 +181,11 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		Name: s.logins.name, Value: value, Path: "/", MaxAge: int(stay / time.Second), HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: strings.HasPrefix(r.Header.Get("Origin"), "https://"),
 	})
-	writeJSON(w, http.StatusOK, loggedIn{Key: key})
+	out := loggedIn{Key: key, Next: "/"}
+	if pending, err := s.opt.Questions.List(r.Context(), true); err == nil && len(pending) > 0 {
+		out.Next = "/approvals"
+	}
+	writeJSON(w, http.StatusOK, out)
 }
 
 func (s *Server) logout(w http.ResponseWriter, _ *http.Request) {

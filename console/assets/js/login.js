@@ -17,7 +17,7 @@ async function login(token) {
     return;
   }
   storeKey(body.key);
-  location.replace('/');
+  location.replace(body.next);
 }
 
 // already reports whether this browser is logged in: a link from another page brings no cookie with it.
