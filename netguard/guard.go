@@ -32,7 +32,8 @@ type Guard struct {
 type Decision struct {
 	// Err refuses; nil allows.
 	Err error
-	// Private allows special addresses too: the person or rule meant this very host.
+	// Private allows special addresses too: the person or rule meant this very host. Where that is a name, it does not allow
+	// what no name is for: see ByAddressOnly.
 	Private bool
 }
 
@@ -83,6 +84,10 @@ func (g *Guard) Connect(ctx context.Context, t Target, d Decision) (conn net.Con
 			return nil, tongs.Errorf(tongs.CodeNetworkError,
 				"%s is %s, an address of this machine or network; allow that host by name if it is meant", t.Host, addrs[i])
 		}
+	}
+	if i := slices.IndexFunc(addrs, ByAddressOnly); i >= 0 && !t.address() {
+		return nil, tongs.Errorf(tongs.CodeNetworkError,
+			"%s is %s, where machines are told their credentials; no name is allowed to lead there, only that address itself", t.Host, addrs[i])
 	}
 	conn, attempt.Addr, err = g.race(ctx, addrs, t.Port)
 	if err != nil {
@@ -202,4 +207,29 @@ var guardian = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())
 // multicast, reserved, or an IPv6 address that stands for an IPv4 one.
 func Special(addr netip.Addr) bool {
 	return guardian.Safe("tcp", netip.AddrPortFrom(addr, 443).String(), nil) != nil
+}
+
+// credentials are networks in which the providers of machines answer whoever runs on them.
+var credentials = []netip.Prefix{
+	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("fd00:ec2::/32"),
+	netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("168.63.129.16/32"),
+}
+
+// The networks whose addresses stand for IPv4 ones: of NAT64, and of 6to4.
+var (
+	nat64 = netip.MustParsePrefix("64:ff9b::/96")
+	sixTo = netip.MustParsePrefix("2002::/16")
+)
+
+// ByAddressOnly reports whether an address is reached only by those who name it as it is. Who allows a host by its name
+// trusts whoever answers for that name, and they could lead there.
+func ByAddressOnly(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	switch bytes := addr.As16(); {
+	case nat64.Contains(addr):
+		addr, _ = netip.AddrFromSlice(bytes[12:])
+	case sixTo.Contains(addr):
+		addr, _ = netip.AddrFromSlice(bytes[2:6])
+	}
+	return slices.ContainsFunc(credentials, func(p netip.Prefix) bool { return p.Contains(addr) })
 }

@@ -104,12 +104,31 @@ func TestSpecialAddressesAreRefusedUnlessMeant(t *testing.T) {
 				t.Errorf("%s by %s: %v, dialled %v", addr, host, err, r.dialled)
 			}
 		}
-		conn, err := g.Connect(t.Context(), Target{Host: "name.test", Port: 80}, Decision{Private: true})
+		meant := "name.test"
+		if ByAddressOnly(netip.MustParseAddr(addr)) {
+			if _, err := g.Connect(t.Context(), Target{Host: meant, Port: 80}, Decision{Private: true}); err == nil || len(r.dialled) != 0 {
+				t.Errorf("%s by a name that is meant: %v, dialled %v", addr, err, r.dialled)
+			}
+			meant = addr
+		}
+		conn, err := g.Connect(t.Context(), Target{Host: meant, Port: 80}, Decision{Private: true})
 		if err != nil || len(r.dialled) != 1 || r.dialled[0].Addr() != netip.MustParseAddr(addr).Unmap() {
 			t.Errorf("%s, meant: %v, dialled %v", addr, err, r.dialled)
 			continue
 		}
 		conn.Close()
+	}
+}
+
+func TestByAddressOnly(t *testing.T) {
+	for addr, want := range map[string]bool{
+		"169.254.169.254": true, "169.254.170.2": true, "::ffff:169.254.169.254": true, "fe80::1%eth0": true, "fd00:ec2::254": true,
+		"100.100.100.200": true, "168.63.129.16": true, "64:ff9b::a9fe:a9fe": true, "2002:a9fe:a9fe::": true,
+		"64:ff9b::5db8:d822": false, "127.0.0.1": false, "10.0.0.1": false, "::1": false, "fd12::1": false, "93.184.216.34": false,
+	} {
+		if got := ByAddressOnly(netip.MustParseAddr(addr)); got != want {
+			t.Errorf("%s: %t", addr, got)
+		}
 	}
 }
 

@@ -148,3 +148,9 @@ func (t Target) Special() bool {
 	}
 	return t.Host == "localhost" || strings.HasSuffix(t.Host, ".localhost")
 }
+
+// address reports whether the target is named by its address.
+func (t Target) address() bool {
+	_, err := netip.ParseAddr(t.Host)
+	return err == nil
+}

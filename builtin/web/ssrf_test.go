@@ -104,7 +104,7 @@ func TestInwardAddressesPassWhereARuleNamesThem(t *testing.T) {
 		"http://127.0.0.1:8080/": "127.0.0.1:8080", "http://localhost:22/": "localhost:22", "http://inside.test./": "inside.test", "http://six.test/": "six.test",
 		"http://[::1]/": "::1", "http://[::ffff:127.0.0.1]/": "127.0.0.1", "http://[::ffff:7f00:1]/": "127.0.0.1", "http://10.0.0.1/": "10.0.0.1",
 		"http://169.254.169.254/": "169.254.169.254", "http://192.168.1.1:8443/": "192.168.1.1:8443", "http://[fc00::1]/": "fc00::1", "http://0.0.0.0/": "0.0.0.0",
-		"http://mixed.test/": "mixed.test", "http://metadata.google.internal./": "metadata.google.internal", "http://[64:ff9b::7f00:1]/": "64:ff9b::7f00:1",
+		"http://mixed.test/": "mixed.test", "http://[64:ff9b::7f00:1]/": "64:ff9b::7f00:1",
 	} {
 		resolve := led
 		if host == "localhost:22" {
@@ -119,6 +119,16 @@ func TestInwardAddressesPassWhereARuleNamesThem(t *testing.T) {
 			t.Errorf("%s: %+v", address, out)
 		}
 		server.Close()
+	}
+}
+
+// A rule that names a host trusts whoever answers for that name; where machines are told their credentials it does not lead.
+func TestNamesDoNotLeadToCredentials(t *testing.T) {
+	b := newBench(t, setup{rules: allow("metadata.google.internal"), mode: tongs.ModeAll, nobody: true, resolve: led})
+	res := b.fails(tongs.CodeNetworkError, args{"url": "http://metadata.google.internal/"})
+	contains(t, "the refusal", res.Content, "metadata.google.internal is 169.254.169.254", "only that address itself")
+	if b.dials() != 0 {
+		t.Error("it was dialled")
 	}
 }
 
