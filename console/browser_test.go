@@ -94,6 +94,9 @@ func newTabAt(t *testing.T, s *stand, width, height int64) *tab {
 	b.watch()
 	b.run(chromedp.Navigate(s.web.URL + s.server.Link()))
 	b.wait("a connection", `document.querySelector('#connection.up') !== null`)
+	if eval[string](b, `location.pathname`) != "/" { // where something waits for an answer
+		b.open("/")
+	}
 	return b
 }
 
