@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 		}
 		saying("text/html", "<title>x</title><p>hello")(w, r)
 	}))
-	hosts.serve("brave.test", answering(new(wire), 200, nil, braveAnswer))
+	hosts.serve("brave.test", answering(nil, 200, nil, braveAnswer))
 	p, err := NewProvider(NameBrave, "http://brave.test", "key-0123456789")
 	if err != nil {
 		t.Fatal(err)

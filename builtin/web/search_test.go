@@ -48,10 +48,13 @@ type wire struct {
 	header                    http.Header
 }
 
+// answering gives every request the same answer. The last one is noted in got, where that is not nil.
 func answering(got *wire, status int, header http.Header, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
-		*got = wire{r.Method, r.URL.Path, r.URL.Query().Encode(), string(sent), r.Header.Clone()}
+		if got != nil {
+			*got = wire{r.Method, r.URL.Path, r.URL.Query().Encode(), string(sent), r.Header.Clone()}
+		}
 		for k, v := range header {
 			w.Header()[k] = v
 		}
@@ -143,7 +146,7 @@ func TestProviderErrors(t *testing.T) {
 			{200, nil, `{"x":"` + strings.Repeat("y", 3<<20) + `"}`, tongs.CodeTooLarge, ""},
 		} {
 			b := searching(t, name)
-			b.serve(name+".test", answering(new(wire), c.status, c.header, c.body))
+			b.serve(name+".test", answering(nil, c.status, c.header, c.body))
 			res := b.call("web_search", args{"query": "q"})
 			if tongs.CodeOf(res.Error) != c.code || !strings.Contains(res.Content, c.say) {
 				t.Errorf("%s, %d %.30s: %v", name, c.status, c.body, res.Error)
@@ -160,9 +163,9 @@ func TestProviderErrors(t *testing.T) {
 
 func TestSearchFallsOver(t *testing.T) {
 	b := searching(t, NameSearXNG, NameBrave, NameTavily)
-	b.serve("searxng.test", answering(new(wire), 500, nil, ""))
-	b.serve("brave.test", answering(new(wire), 429, http.Header{"Retry-After": {"9"}}, ""))
-	b.serve("tavily.test", answering(new(wire), 200, nil, tavilyAnswer))
+	b.serve("searxng.test", answering(nil, 500, nil, ""))
+	b.serve("brave.test", answering(nil, 429, http.Header{"Retry-After": {"9"}}, ""))
+	b.serve("tavily.test", answering(nil, 200, nil, tavilyAnswer))
 	res := b.call("web_search", args{"query": "q"})
 	out, err := tongs.ValueOf[SearchOutput](res)
 	if err != nil || out.Provider != "Tavily" || len(out.Results) != 2 {
@@ -170,8 +173,8 @@ func TestSearchFallsOver(t *testing.T) {
 	}
 	contains(t, "the result", res.Content, "SearXNG failed", "Brave failed", "1. A & B\n   https://example.org/a")
 	all := searching(t, NameSearXNG, NameBrave)
-	all.serve("searxng.test", answering(new(wire), 401, nil, ""))
-	all.serve("brave.test", answering(new(wire), 429, nil, ""))
+	all.serve("searxng.test", answering(nil, 401, nil, ""))
+	all.serve("brave.test", answering(nil, 429, nil, ""))
 	if res := all.call("web_search", args{"query": "q"}); tongs.CodeOf(res.Error) != tongs.CodeRateLimited || !strings.Contains(res.Content, "every search provider") {
 		t.Errorf("%v", res.Error)
 	}
@@ -189,7 +192,7 @@ func TestSearchWithoutProvider(t *testing.T) {
 // A query with a secret in it is asked about, in every mode; the key of a provider goes to nobody else.
 func TestSearchKeepsSecrets(t *testing.T) {
 	b := searching(t, NameTavily)
-	b.serve("tavily.test", answering(new(wire), 200, nil, tavilyAnswer))
+	b.serve("tavily.test", answering(nil, 200, nil, tavilyAnswer))
 	res := b.call("web_search", args{"query": "what is ghp_" + strings.Repeat("a1B2", 10)})
 	if tongs.CodeOf(res.Error) != tongs.CodeApprovalRequired {
 		t.Errorf("%v", res.Error)
@@ -200,7 +203,7 @@ func TestSearchKeepsSecrets(t *testing.T) {
 	}
 	// A provider that sends the query elsewhere is not followed with it.
 	away := searching(t, NameTavily)
-	away.serve("evil.test", answering(new(wire), 200, nil, tavilyAnswer))
+	away.serve("evil.test", answering(nil, 200, nil, tavilyAnswer))
 	away.serve("tavily.test", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://evil.test/", http.StatusTemporaryRedirect)
 	}))
