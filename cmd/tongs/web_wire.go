@@ -28,7 +28,7 @@ const (
 // addWeb makes the web tools part of the registry, and lets tools make requests.
 func (s *system) addWeb(opt *engine.Options, w wiring) error {
 	l := s.cfg.Limits
-	private := meantForWeb(s.cfg.Rules)
+	private := meantForWeb(s.cfg.Rules, s.cfg.Mode)
 	providers, unavailable := searchProviders(s.cfg.Web.Search, w.unattended)
 	tools := web.Options{
 		Timeout: l.WebTimeout, MaxTimeout: l.WebTimeoutMax, Bytes: l.WebBytes, ImageBytes: l.ImageBytes,
@@ -57,9 +57,9 @@ func (s *system) addWeb(opt *engine.Options, w wiring) error {
 
 // meantForWeb is meant for the web tools. An address of this machine or network is asked about in every mode unless a rule
 // allows it: one that wants it asked does not take that question away.
-func meantForWeb(rules []tongs.Rule) func(host string) bool {
-	named := meant(rules)
-	allowed := meant(slices.DeleteFunc(slices.Clone(rules), func(r tongs.Rule) bool { return r.Decision != tongs.PreApproved }))
+func meantForWeb(rules []tongs.Rule, mode tongs.Mode) func(host string) bool {
+	named := meant(rules, mode)
+	allowed := meant(slices.DeleteFunc(slices.Clone(rules), func(r tongs.Rule) bool { return r.Decision != tongs.PreApproved }), mode)
 	return func(host string) bool {
 		if target, err := netguard.ParseTarget(host, 443); err == nil && target.Special() {
 			return allowed(host)

@@ -301,7 +301,7 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 		return nil, err
 	}
 	confined := confine.New(confine.Options{
-		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules), Rules: opt.Rules,
+		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules, s.cfg.Mode), Rules: opt.Rules,
 		Programs: filepath.Join(forgeState(s.stateDir), "programs"), Sealed: s.sealed(),
 		Cache:   filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
 		Changes: s.journal, Layers: filepath.Join(s.stateDir, "layers"),
@@ -317,12 +317,13 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 }
 
 // meant reports whether a trusted rule names this very host. Only then may it be an address of this machine or network:
-// a pattern that happens to fit, or a name that leads there, is not enough.
-func meant(rules []tongs.Rule) func(host string) bool {
+// a pattern that happens to fit, or a name that leads there, is not enough. A rule that asks means it by the question, which
+// mode all does not put.
+func meant(rules []tongs.Rule, mode tongs.Mode) func(host string) bool {
 	return func(host string) bool {
 		return slices.ContainsFunc(rules, func(r tongs.Rule) bool {
-			return r.Effects.Has(tongs.EffectNetwork) && !r.Untrusted && !r.Fallback && r.Decision != tongs.Blocked &&
-				strings.EqualFold(r.Pattern, host)
+			allows := r.Decision == tongs.PreApproved || r.Decision == tongs.Ask && mode != tongs.ModeAll
+			return allows && r.Effects.Has(tongs.EffectNetwork) && !r.Untrusted && !r.Fallback && strings.EqualFold(r.Pattern, host)
 		})
 	}
 }

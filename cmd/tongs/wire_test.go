@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 )
 
@@ -44,6 +45,37 @@ func TestEveryLimitIsConsumed(t *testing.T) {
 	for field := range reflect.TypeFor[config.Limits]().Fields() {
 		if !used[field.Name] {
 			t.Errorf("limits: %s is read from configuration, and nobody consumes it", field.Name)
+		}
+	}
+}
+
+// A rule about a host allows it to be an address of this machine or network only where its word is put into effect.
+func TestMeantHosts(t *testing.T) {
+	rule := func(d tongs.Decision, change func(*tongs.Rule)) []tongs.Rule {
+		r := tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: "wiki.corp", Decision: d}
+		if change != nil {
+			change(&r)
+		}
+		return []tongs.Rule{r}
+	}
+	for name, c := range map[string]struct {
+		rules []tongs.Rule
+		mode  tongs.Mode
+		want  bool
+	}{
+		"pre-approved":        {rule(tongs.PreApproved, nil), tongs.ModeSafe, true},
+		"pre-approved, all":   {rule(tongs.PreApproved, nil), tongs.ModeAll, true},
+		"asks":                {rule(tongs.Ask, nil), tongs.ModeSafe, true},
+		"asks, of all":        {rule(tongs.Ask, nil), tongs.ModeNone, true},
+		"would ask, mode all": {rule(tongs.Ask, nil), tongs.ModeAll, false},
+		"blocked":             {rule(tongs.Blocked, nil), tongs.ModeSafe, false},
+		"untrusted":           {rule(tongs.PreApproved, func(r *tongs.Rule) { r.Untrusted = true }), tongs.ModeSafe, false},
+		"a default":           {rule(tongs.PreApproved, func(r *tongs.Rule) { r.Fallback = true }), tongs.ModeSafe, false},
+		"a pattern":           {rule(tongs.PreApproved, func(r *tongs.Rule) { r.Pattern = "*.corp" }), tongs.ModeSafe, false},
+		"none":                {nil, tongs.ModeAll, false},
+	} {
+		if got := meant(c.rules, c.mode)("Wiki.Corp"); got != c.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }
