@@ -69,27 +69,17 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 		}
 		p.scratch = dir
 	}
-	policy := c.policy(cmd, effects, p.scratch)
 	var err error
 	if p.onCopy, err = c.aside(ctx, cmd, background); err != nil {
 		return nil, err
 	}
-	if p.onCopy {
-		c.overlay(&policy)
-	} else {
-		c.seal(&policy, cmd, effects)
-	}
-	if err := c.ruled(&policy, c.grant); err != nil {
+	policy, err := p.policy()
+	if err != nil {
 		return nil, err
 	}
-	policy.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: p.serve(hosts(effects))}
-	policy.Found = p.found
 	run := &sandbox.Cmd{Argv: cmd.Argv, Policy: policy, Stdin: cmd.Stdin, StdinPipe: background, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
 	if cmd.TTY {
 		run.PTY = &sandbox.PTY{Rows: 40, Cols: 120}
-	}
-	if background {
-		run.Policy.Limits.Wall = -1
 	}
 	if !cmd.ReadOnly && !p.onCopy {
 		c.grant.Sent("ran " + strings.Join(cmd.Argv, " "))

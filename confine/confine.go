@@ -84,29 +84,53 @@ func (c *Confiner) Full(ctx context.Context) bool {
 	return false
 }
 
+// writing is what becomes of what a program writes to the roots; nil keeps it from writing there.
+type writing func(dir string) sandbox.Mount
+
+func (p *process) writing() writing {
+	switch {
+	case p.cmd.ReadOnly:
+		return nil
+	case p.onCopy:
+		return sandbox.Layered
+	}
+	return sandbox.Decided
+}
+
 // policy is what the program of a call may do.
-func (c *commands) policy(cmd *tongs.Command, effects []tongs.Effect, scratch string) sandbox.Policy {
-	p := sandbox.Default(c.opt.Workspace.Dir(), sandbox.PresetOptions{Cache: c.opt.Cache})
-	c.roots(&p, cmd.ReadOnly)
-	c.names(&p, effects)
-	p.Dir = c.opt.Workspace.Host(cmd.Dir)
-	if scratch != "" {
-		p.Writable = append(p.Writable, scratch)
-		p.Dir = scratch
-		p.Env = append(p.Env, "WORKSPACE="+c.opt.Workspace.Dir())
+func (p *process) policy() (sandbox.Policy, error) {
+	cmd := p.cmd
+	pol := sandbox.Default(p.opt.Workspace.Dir(), sandbox.PresetOptions{Cache: p.opt.Cache})
+	p.roots(&pol, p.writing())
+	p.names(&pol, p.effects)
+	pol.Dir = p.opt.Workspace.Host(cmd.Dir)
+	if p.scratch != "" {
+		pol.Writable = append(pol.Writable, sandbox.Private(p.scratch))
+		pol.Dir = p.scratch
+		pol.Env = append(pol.Env, "WORKSPACE="+p.opt.Workspace.Dir())
 	}
-	if dir := filepath.Dir(cmd.Argv[0]); c.opt.Programs != "" && strings.HasPrefix(dir, c.opt.Programs+string(filepath.Separator)) {
-		p.Readable = append(p.Readable, dir)
+	if dir := filepath.Dir(cmd.Argv[0]); p.opt.Programs != "" && strings.HasPrefix(dir, p.opt.Programs+string(filepath.Separator)) {
+		pol.Readable = append(pol.Readable, dir)
 	}
-	p.Env = append(p.Env, cmd.Env...)
-	p.Limits = c.opt.Limits
+	pol.Env = append(pol.Env, cmd.Env...)
+	pol.Limits = p.opt.Limits
 	if cmd.Timeout > 0 {
-		p.Limits.Wall = cmd.Timeout
+		pol.Limits.Wall = cmd.Timeout
+	}
+	if p.background {
+		pol.Limits.Wall = -1
 	}
 	if cmd.Full {
-		p.Require = sandbox.Properties()
+		pol.Require = sandbox.Properties()
 	}
-	return p
+	if p.onCopy {
+		p.overlay(&pol)
+	} else {
+		p.seal(&pol, cmd, p.effects)
+	}
+	pol.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: p.serve(hosts(p.effects))}
+	pol.Found = p.found
+	return pol, p.ruled(&pol, p.grant)
 }
 
 // placed refuses a program whose working directory is not in what the scope of the call leaves of the roots.
@@ -132,26 +156,30 @@ func (c *commands) placed(cmd *tongs.Command) error {
 
 // roots gives the program the roots, or what the scope of the call leaves of them: writable ones as such, unless it may
 // not write at all.
-func (c *commands) roots(p *sandbox.Policy, readOnly bool) {
+func (c *commands) roots(p *sandbox.Policy, write writing) {
 	zones, limited := []tongs.Zone(nil), false
 	if z, ok := c.grant.(tongs.Zoned); ok {
 		zones, limited = z.Zones()
 	}
 	for _, root := range c.opt.Workspace.Present() {
-		p.Writable = slices.DeleteFunc(p.Writable, func(dir string) bool { return dir == root.Dir })
 		whole := tongs.Zone{Path: tongs.Path{Root: root.Name, Rel: "."}, Writable: true}
 		parts := []tongs.Zone{whole}
 		if limited {
 			parts = slices.DeleteFunc(slices.Clone(zones), func(z tongs.Zone) bool { return z.Path.Root != root.Name })
 		}
 		for _, part := range parts {
-			if dir := c.opt.Workspace.Host(part.Path); root.Writable && part.Writable && !readOnly {
-				p.Writable = append(p.Writable, dir)
+			if dir := c.opt.Workspace.Host(part.Path); root.Writable && part.Writable && write != nil {
+				p.Writable = append(p.Writable, write(dir))
 			} else {
 				p.ReadOnly = append(p.ReadOnly, dir)
 			}
 		}
 	}
+}
+
+// within reports whether a clean path is a directory or below it.
+func within(dir, path string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
 // seal leaves a program that writes to the roots themselves those that it has business in.
@@ -163,10 +191,10 @@ func (c *commands) seal(p *sandbox.Policy, cmd *tongs.Command, effects []tongs.E
 		}) {
 			continue
 		}
-		p.Writable = slices.DeleteFunc(p.Writable, func(dir string) bool {
-			below := dir == root.Dir || strings.HasPrefix(dir, root.Dir+string(filepath.Separator))
+		p.Writable = slices.DeleteFunc(p.Writable, func(m sandbox.Mount) bool {
+			below := within(root.Dir, m.Path())
 			if below {
-				p.ReadOnly = append(p.ReadOnly, dir)
+				p.ReadOnly = append(p.ReadOnly, m.Path())
 			}
 			return below
 		})

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
@@ -51,11 +53,25 @@ func (c *commands) aside(ctx context.Context, cmd *tongs.Command, background boo
 	return true, nil
 }
 
-// overlay holds back what the program writes to the roots.
+// overlay holds back what the program writes to the roots, but for directories in them that the configuration lets it write
+// to directly. A dry run leaves nothing there either.
 func (c *commands) overlay(p *sandbox.Policy) {
-	p.Overlay = &sandbox.Overlay{Roots: c.writable(), Dir: c.opt.Layers, Through: c.opt.Through}
+	p.Overlay = &sandbox.Overlay{Dir: c.opt.Layers}
 	if c.grant.Call().DryRun {
-		p.Overlay.Through = nil // it leaves nothing
+		return
+	}
+	layered := slices.Clone(p.Writable)
+	for _, dir := range c.opt.Through {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			continue
+		}
+		info, err := os.Lstat(real)
+		if err == nil && info.IsDir() && slices.ContainsFunc(layered, func(m sandbox.Mount) bool {
+			return m.Kind() == sandbox.MountLayered && m.Path() != real && within(m.Path(), real)
+		}) {
+			p.Writable = append(p.Writable, sandbox.Decided(real))
+		}
 	}
 }
 

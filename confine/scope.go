@@ -19,13 +19,21 @@ var _ tongs.Scoped = (*commands)(nil)
 func (c *commands) Scope(readOnly bool) (string, error) {
 	var p sandbox.Policy
 	effects := c.grant.Effects()
-	c.roots(&p, readOnly)
+	write := writing(sandbox.Decided)
+	if readOnly {
+		write = nil
+	}
+	c.roots(&p, write)
 	c.names(&p, effects)
 	c.seal(&p, &tongs.Command{Dir: tongs.Path{Rel: "."}}, effects)
 	if err := c.ruled(&p, c.grant); err != nil {
 		return "", err
 	}
-	lists := [][]string{p.Writable, p.ReadOnly, p.Hidden, p.Protected, p.Exempt, slices.Collect(maps.Keys(hosts(effects)))}
+	var writable []string
+	for _, m := range p.Writable {
+		writable = append(writable, m.String())
+	}
+	lists := [][]string{writable, p.ReadOnly, p.Hidden, p.Protected, p.Exempt, slices.Collect(maps.Keys(hosts(effects)))}
 	for _, list := range lists {
 		slices.Sort(list)
 	}

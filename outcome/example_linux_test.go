@@ -54,7 +54,8 @@ func example() error {
 	}
 	defer runner.Close()
 	policy := sandbox.Default(ws, sandbox.PresetOptions{})
-	policy.Overlay = &sandbox.Overlay{Roots: []string{ws}, Dir: filepath.Join(top, "layers")}
+	policy.Writable = append(policy.Writable, sandbox.Layered(ws))
+	policy.Overlay = &sandbox.Overlay{Dir: filepath.Join(top, "layers")}
 	res, err := runner.Run(ctx, &sandbox.Cmd{Argv: []string{"sh", "-c", "echo bread >> notes.txt; echo x > other.txt"}, Policy: policy})
 	if err != nil {
 		return err

@@ -52,8 +52,8 @@ func tmpfs(t *testing.T, dir, size string) {
 func (b *bed) tryRun(script string) (*sandbox.Result, error) {
 	b.t.Helper()
 	return b.runner.Run(context.Background(), &sandbox.Cmd{Argv: []string{"/bin/sh", "-c", script}, Policy: sandbox.Policy{
-		Readable: []string{"/usr", "/bin", "/lib", "/lib64"}, Writable: []string{b.ws}, Dir: b.ws, Env: []string{"PATH=/usr/bin:/bin"},
-		Overlay: &sandbox.Overlay{Roots: []string{b.ws}, Dir: b.layers},
+		Readable: []string{"/usr", "/bin", "/lib", "/lib64"}, Writable: []sandbox.Mount{sandbox.Layered(b.ws)}, Dir: b.ws, Env: []string{"PATH=/usr/bin:/bin"},
+		Overlay: &sandbox.Overlay{Dir: b.layers},
 	}})
 }
 

@@ -150,11 +150,12 @@ func (b *bed) run(dir string, held bool, argv ...string) *sandbox.Result {
 			_, err := os.Stat(p)
 			return err != nil
 		}),
-		Writable: []string{dir}, Dir: dir, Env: []string{"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=/tmp"},
+		Writable: []sandbox.Mount{sandbox.Decided(dir)}, Dir: dir, Env: []string{"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=/tmp"},
 		Require: sandbox.Properties(),
 	}
 	if held {
-		pol.Overlay = &sandbox.Overlay{Roots: []string{dir}, Dir: b.layers}
+		pol.Writable = []sandbox.Mount{sandbox.Layered(dir)}
+		pol.Overlay = &sandbox.Overlay{Dir: b.layers}
 	}
 	if b.policy != nil {
 		b.policy(&pol)

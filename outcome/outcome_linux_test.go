@@ -260,8 +260,8 @@ func TestConflicts(t *testing.T) {
 func (b *bed) meanwhile(t *testing.T, script string, change func(ws string) error) (*outcome.Set, map[string]object) {
 	t.Helper()
 	pol := sandbox.Policy{
-		Readable: []string{"/usr", "/bin", "/lib", "/lib64"}, Writable: []string{b.ws}, Dir: b.ws, Env: []string{"PATH=/usr/bin:/bin"},
-		Overlay: &sandbox.Overlay{Roots: []string{b.ws}, Dir: b.layers},
+		Readable: []string{"/usr", "/bin", "/lib", "/lib64"}, Writable: []sandbox.Mount{sandbox.Layered(b.ws)}, Dir: b.ws, Env: []string{"PATH=/usr/bin:/bin"},
+		Overlay: &sandbox.Overlay{Dir: b.layers},
 	}
 	pol.Readable = slices.DeleteFunc(pol.Readable, func(p string) bool { _, err := os.Stat(p); return err != nil })
 	started, w, err := os.Pipe()

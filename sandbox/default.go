@@ -53,10 +53,10 @@ type builder struct {
 	path []string
 }
 
-// Default returns the usual policy for work in a workspace: it is writable, programs and libraries can be read, /tmp is
-// private, there is no home and no network, and everything is required. It looks at which toolchains are installed and
-// makes Cache, and changes nothing else.
-func Default(workspace string, opt PresetOptions) Policy {
+// Default returns the usual policy for work in a directory: programs and libraries can be read, /tmp is private, there is
+// no home and no network, and everything is required. The directory itself is not shown: add it to Writable, as what it is,
+// or to ReadOnly. Default looks at which toolchains are installed and makes Cache, and changes nothing else.
+func Default(dir string, opt PresetOptions) Policy {
 	if opt.Environ == nil {
 		opt.Environ = os.Environ()
 	}
@@ -70,7 +70,7 @@ func Default(workspace string, opt PresetOptions) Policy {
 		b.home, _ = os.UserHomeDir()
 	}
 	b.pol = Policy{
-		Writable: []string{workspace}, Dir: workspace, Require: DefaultRequire(), Files: map[string]string{},
+		Dir: dir, Require: DefaultRequire(), Files: map[string]string{},
 		ProtectedNames: slices.Clone(opt.Protect), HiddenNames: slices.Clone(opt.Hide),
 	}
 	b.addSystem()
@@ -79,7 +79,7 @@ func Default(workspace string, opt PresetOptions) Policy {
 	b.setEnv("TMPDIR", "/tmp")
 	for _, p := range presets {
 		if opt.Presets == nil || slices.Contains(opt.Presets, p.name) {
-			p.apply(b, workspace)
+			p.apply(b, dir)
 		}
 	}
 	b.addEnv()
@@ -134,7 +134,7 @@ func (b *builder) addCache() {
 		b.opt.Cache = ""
 		return
 	}
-	b.pol.Writable = append(b.pol.Writable, b.opt.Cache)
+	b.pol.Writable = append(b.pol.Writable, Private(b.opt.Cache))
 	b.pol.Caches = append(b.pol.Caches, b.opt.Cache)
 }
 

@@ -91,7 +91,7 @@ func TestPresetsAndCaches(t *testing.T) {
 			t.Errorf("%s=%s, not %s", name, got, want)
 		}
 	}
-	if !slices.Contains(pol.Writable, cache) || !slices.Contains(pol.Readable, home+"/.rustup/toolchains") {
+	if !slices.Contains(pol.Writable, Private(cache)) || !slices.Contains(pol.Readable, home+"/.rustup/toolchains") {
 		t.Errorf("%v %v", pol.Writable, pol.Readable)
 	}
 	opt.Presets = []string{"node"}

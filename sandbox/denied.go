@@ -99,9 +99,9 @@ func deniedPath(path, dir string, res *resolved) *Denial {
 		return nil
 	case exists && within(res.hidden, path):
 		return &Denial{Kind: "read", Path: path}
-	case exists && within(res.protected, path), t.writable && exists && slices.Contains(res.absent, path):
+	case exists && within(res.protected, path), t.writable() && exists && slices.Contains(res.absent, path):
 		return &Denial{Kind: "write", Path: path}
-	case !t.writable && strings.Contains(path, "/") && filepath.IsAbs(path):
+	case !t.writable() && strings.Contains(path, "/") && filepath.IsAbs(path):
 		if _, err := os.Lstat(filepath.Dir(path)); err == nil && !exists {
 			return &Denial{Kind: "write", Path: path}
 		}

@@ -305,6 +305,7 @@ func (w *world) policy(ws string) Policy {
 		Protect: []string{".git", ".mcp.json", ".envrc", ".bashrc", ".zshrc", ".profile", ".vscode", ".github/workflows", "*.worker"},
 		Hide:    []string{".env", "*.pem"},
 	})
+	pol.Writable = append(pol.Writable, Decided(ws))
 	pol.Readable = append(pol.Readable, filepath.Dir(w.attack))
 	pol.ReadOnly = append(pol.ReadOnly, filepath.Join(ws, "vendor"))
 	pol.Limits = attemptLimits

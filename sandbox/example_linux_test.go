@@ -33,10 +33,12 @@ func Example() {
 		return
 	}
 	defer runner.Close()
+	policy := sandbox.Default(workspace, sandbox.PresetOptions{})
+	policy.Writable = append(policy.Writable, sandbox.Decided(workspace))
 	var out bytes.Buffer
 	res, err := runner.Run(context.Background(), &sandbox.Cmd{
 		Argv:   []string{"sh", "-c", "echo hello > made; cat made; cat ../secret 2>/dev/null || echo nothing there"},
-		Policy: sandbox.Default(workspace, sandbox.PresetOptions{}),
+		Policy: policy,
 		Stdout: &out, Stderr: &out,
 	})
 	if err != nil {
@@ -67,6 +69,7 @@ func ExamplePolicy_protectedNames() {
 	}
 	defer runner.Close()
 	policy := sandbox.Default(workspace, sandbox.PresetOptions{Protect: []string{".envrc", ".vscode"}})
+	policy.Writable = append(policy.Writable, sandbox.Decided(workspace))
 	res, err := runner.Run(context.Background(), &sandbox.Cmd{
 		Argv: []string{"sh", "-c", "echo evil > .envrc; mkdir .vscode"}, Policy: policy, Stdout: io.Discard, Stderr: io.Discard,
 	})
@@ -94,6 +97,7 @@ func ExampleRunner_Start() {
 	defer os.RemoveAll(workspace)
 	out, w := io.Pipe()
 	policy := sandbox.Default(workspace, sandbox.PresetOptions{})
+	policy.Writable = append(policy.Writable, sandbox.Decided(workspace))
 	policy.Limits.Wall = time.Hour
 	job, err := runner.Start(context.Background(), &sandbox.Cmd{Argv: []string{"cat"}, Policy: policy, StdinPipe: true, Stdout: w})
 	if err != nil {

@@ -70,7 +70,7 @@ func (r *Runner) mapTrees(p *plan, k *keeper) (fds []int, err error) {
 			p.trees = append(p.trees, layerTree(l))
 		case l != nil:
 			p.trees = append(p.trees, lowerTree(t), layerTree(l))
-		case t.writable || !system:
+		case t.writable() || !system:
 			p.trees = append(p.trees, t)
 		}
 	}
@@ -126,7 +126,7 @@ func (m *idmaps) mapped(t tree, k *keeper) (fd int, ok bool, err error) {
 		return -1, false, unavailable("copying the mount of "+t.path, err)
 	}
 	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP | readOnlyMount, Userns_fd: uint64(ns)}
-	if t.writable {
+	if t.writable() {
 		attr.Attr_set = unix.MOUNT_ATTR_IDMAP | writableMount
 	}
 	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, attr); err != nil {

@@ -71,7 +71,7 @@ func (p *plan) landlock(abi int, scratch string) launch.Landlock {
 		add(landRead, tierBFiles...)
 	}
 	for _, t := range p.res.trees {
-		if t.writable {
+		if t.writable() {
 			add(landWrite, t.path)
 		} else if p.tier == TierB {
 			add(landRead, t.path)

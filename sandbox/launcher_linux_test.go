@@ -162,7 +162,7 @@ func TestASwappedTreeIsNotFollowed(t *testing.T) {
 		pol := plainPolicy(dir)
 		pol.Dir = "/"
 		if pol.Writable = nil; writable {
-			pol.Writable = []string{ws}
+			pol.Writable = []Mount{Decided(ws)}
 		} else {
 			pol.Readable = append(pol.Readable, ws)
 		}

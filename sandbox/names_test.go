@@ -115,7 +115,7 @@ func TestFindingWhatWasDenied(t *testing.T) {
 	dir := tree4(t, "ws/.env", "ws/.git/hooks/x", "ws/a", "home/.ssh/id", "lib/x")
 	ws := filepath.Join(dir, "ws")
 	res := &resolved{
-		trees: []tree{{path: filepath.Join(dir, "lib"), writable: false}, {path: ws, writable: true}}, hidden: []string{filepath.Join(ws, ".env")}, protected: []string{filepath.Join(ws, ".git/hooks")},
+		trees: []tree{{path: filepath.Join(dir, "lib")}, {path: ws, kind: MountDecided}}, hidden: []string{filepath.Join(ws, ".env")}, protected: []string{filepath.Join(ws, ".git/hooks")},
 	}
 	for _, c := range []struct {
 		line string
@@ -151,7 +151,7 @@ func TestFindingWhatWasDenied(t *testing.T) {
 func FuzzFindDenied(f *testing.F) {
 	f.Add("cat: /etc/shadow: Permission denied")
 	f.Add("getaddrinfo ENOTFOUND x\x00y")
-	res := &resolved{trees: []tree{{path: "/usr", writable: false}}}
+	res := &resolved{trees: []tree{{path: "/usr"}}}
 	f.Fuzz(func(t *testing.T, text string) {
 		if got := findDenied(text, "/", res, ""); len(got) > maxDenied {
 			t.Errorf("%d denials", len(got))
@@ -161,7 +161,7 @@ func FuzzFindDenied(f *testing.F) {
 
 func TestSeatbeltProfiles(t *testing.T) {
 	res := &resolved{
-		trees: []tree{{path: "/usr", writable: false}, {path: `/Users/a/we"ird`, writable: true}, {path: `/Users/a/we"ird/ro`, writable: false}}, protected: []string{`/Users/a/we"ird/sub/.git/hooks`},
+		trees: []tree{{path: "/usr"}, {path: `/Users/a/we"ird`, kind: MountDecided}, {path: `/Users/a/we"ird/ro`}}, protected: []string{`/Users/a/we"ird/sub/.git/hooks`},
 		hidden: []string{`/Users/a/we"ird/.env`}, absent: []string{`/Users/a/we"ird/.vscode`},
 	}
 	got := seatbeltProfile(res, "/private/tmp/x", NetworkProxy, "4711")
@@ -185,7 +185,7 @@ func TestSeatbeltProfiles(t *testing.T) {
 
 func BenchmarkFindDenied(b *testing.B) {
 	text := strings.Repeat("ok   github.com/example/package/sub/name 0.123s coverage: 81.2% of statements in ./...\n", 400)
-	res := &resolved{trees: []tree{{path: "/usr", writable: false}}}
+	res := &resolved{trees: []tree{{path: "/usr"}}}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		findDenied(text, "/", res, "")

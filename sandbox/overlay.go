@@ -10,20 +10,15 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
-// Overlay holds back what a program writes: it sees the writable trees as they are and what it changed in them, while
-// the trees themselves stay as they were. That takes tier A. What it changed is in [Result.Overlay] afterwards.
+// Overlay holds back what a program writes to the layered places of its policy: it sees them as they are and what it changed
+// in them, while they themselves stay as they were. That takes tier A. What it changed is in [Result.Overlay] afterwards.
 //
 // The kernel's overlay file system does it, with the tree as the lower layer. Where that is refused, a small tree is
 // copied, and the program changes the copy; a large one is a refusal, SANDBOX_UNAVAILABLE.
 type Overlay struct {
-	// Roots are directories: the writable trees that are one of them or inside one are held back.
-	Roots []string
 	// Dir is the directory for the layers, made where it is missing. It must be on a local file system that can be the
 	// upper layer of an overlay (ext4, xfs, btrfs, tmpfs), and in no tree of the policy.
 	Dir string
-	// Through are directories inside the roots that the program writes to directly, such as caches. Absent ones are
-	// ignored.
-	Through []string
 	// CopyFiles and CopyBytes bound a tree that may be copied: 4,096 and 64 MiB. Negative values keep it from being.
 	CopyFiles, CopyBytes int64
 }
@@ -133,7 +128,7 @@ const (
 	defaultCopyBytes = 64 << 20
 )
 
-// overlaid marks the trees that are held back, and makes trees of what is let through.
+// overlaid refuses trees that cannot be held back, and a directory for layers that the program would see.
 func (r *resolved) overlaid(o *Overlay) error {
 	if o == nil {
 		return nil
@@ -141,46 +136,21 @@ func (r *resolved) overlaid(o *Overlay) error {
 	if !filepath.IsAbs(o.Dir) {
 		return tongs.Errorf(tongs.CodeConfigError, "the directory for overlays %q is not an absolute path", o.Dir)
 	}
-	for _, p := range o.Roots {
-		real, _, err := resolve(p)
-		if err != nil {
-			return tongs.Errorf(tongs.CodeInvalidPath, "the overlay names %q: %w", p, err)
-		}
-		if t := r.treeOf(real); t != nil && t.writable && t.path != real {
-			r.trees = append(r.trees, tree{path: real, writable: true})
-		}
-		for i, t := range r.trees {
-			r.trees[i].over = t.over || t.writable && inside(real, t.path)
-		}
-	}
 	for _, t := range r.trees {
-		if info, err := os.Lstat(t.path); t.over && (err != nil || !info.IsDir()) {
+		if info, err := os.Lstat(t.path); t.over() && (err != nil || !info.IsDir()) {
 			return tongs.Errorf(tongs.CodeInvalidPath, "%q is not a directory; what is written to a single file cannot be held back", t.path)
 		}
 		if inside(t.path, filepath.Clean(o.Dir)) {
 			return tongs.Errorf(tongs.CodeConfigError, "the directory for overlays %q is inside %q, which the program sees; choose another", o.Dir, t.path)
 		}
 	}
-	for _, p := range o.Through {
-		real, _, err := resolve(p)
-		if err != nil {
-			continue
-		}
-		if info, err := os.Lstat(real); err != nil || !info.IsDir() {
-			continue
-		}
-		if t := r.treeOf(real); t != nil && t.over && t.path != real {
-			r.trees = append(r.trees, tree{path: real, writable: true})
-		}
-	}
-	r.sortTrees()
 	return nil
 }
 
 // held reports whether what is written to a path is held back.
 func (r *resolved) held(p string) bool {
 	t := r.treeOf(p)
-	return t != nil && t.over
+	return t != nil && t.over()
 }
 
 // through returns the trees right inside one that is held back that are shown as they are, as paths below it.

@@ -31,7 +31,7 @@ func cannotHold(root, why, fix string) error {
 // makeLayers makes a layer for each tree that is held back. With copies, or where it is known that the kernel makes no
 // overlay of these file systems, they are copies. Begun is a time before the trees were looked at.
 func (r *Runner) makeLayers(ctx context.Context, o *Overlay, res *resolved, begun clock, copies bool) (*Layers, error) {
-	if o == nil || !slices.ContainsFunc(res.trees, func(t tree) bool { return t.over }) {
+	if o == nil || !slices.ContainsFunc(res.trees, tree.over) {
 		return nil, nil
 	}
 	if err := checkTrees(res); err != nil {
@@ -42,7 +42,7 @@ func (r *Runner) makeLayers(ctx context.Context, o *Overlay, res *resolved, begu
 		return nil, unavailable("making a directory for layers in "+o.Dir, err)
 	}
 	for _, t := range res.trees {
-		if !t.over {
+		if !t.over() {
 			continue
 		}
 		dir := filepath.Join(ls.Dir, strconv.Itoa(len(ls.List)))
@@ -60,7 +60,7 @@ func (r *Runner) makeLayers(ctx context.Context, o *Overlay, res *resolved, begu
 // checkTrees refuses trees of which no layer can be made.
 func checkTrees(res *resolved) error {
 	for _, t := range res.trees {
-		if !t.over {
+		if !t.over() {
 			continue
 		}
 		var st unix.Statfs_t
@@ -81,7 +81,7 @@ func checkTrees(res *resolved) error {
 			continue
 		}
 		at := unescapeMount(f[4])
-		if t := res.treeOf(at); t != nil && t.over && t.path != at {
+		if t := res.treeOf(at); t != nil && t.over() && t.path != at {
 			return cannotHold(t.path, "something else is mounted at "+at+", which an overlay does not show",
 				"Unmount it, or let writing through to it.")
 		}
@@ -263,7 +263,7 @@ func (r *Runner) probeOverlay(ctx context.Context, root, dir string) OverlayStat
 		return s
 	}
 	cmd := &Cmd{Argv: []string{"probe"}, Policy: Policy{
-		Writable: []string{root}, Dir: root, Overlay: &Overlay{Roots: []string{root}, Dir: dir, CopyFiles: -1, CopyBytes: -1},
+		Writable: []Mount{Layered(root)}, Dir: root, Overlay: &Overlay{Dir: dir, CopyFiles: -1, CopyBytes: -1},
 	}}
 	run, err := r.startRun(ctx, TierA, cmd, startOptions{fresh: true, probe: true})
 	if err == nil {

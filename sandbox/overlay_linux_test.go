@@ -24,8 +24,8 @@ func held(t *testing.T, r *Runner, ws, layers, script string, change ...func(*Po
 	t.Helper()
 	var out bytes.Buffer
 	pol := Policy{
-		Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: []string{ws}, Dir: ws, Env: []string{"PATH=/usr/bin:/bin"},
-		Overlay: &Overlay{Roots: []string{ws}, Dir: layers}, Require: Properties(),
+		Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: []Mount{Layered(ws)}, Dir: ws, Env: []string{"PATH=/usr/bin:/bin"},
+		Overlay: &Overlay{Dir: layers}, Require: Properties(),
 	}
 	for _, f := range change {
 		f(&pol)
@@ -135,7 +135,7 @@ func TestOverlayKeepsProtectionAndLimits(t *testing.T) {
 	names := func(p *Policy) {
 		p.ProtectedNames, p.HiddenNames = []string{".git", ".envrc"}, []string{".env"}
 		p.ReadOnly = []string{filepath.Join(ws, "ro")}
-		p.Overlay.Through = []string{filepath.Join(ws, "cache"), filepath.Join(ws, "absent")}
+		p.Writable = append(p.Writable, Decided(filepath.Join(ws, "cache")))
 	}
 	r := runner(t, TierA)
 	res, out := held(t, r, ws, layers, `
@@ -183,7 +183,7 @@ func TestOverlayOfACopyWhereTheKernelRefuses(t *testing.T) {
 	before := picture(t, filepath.Join(ws, "dir"))
 	r := runner(t, TierA)
 	r.over.refuse([]string{deviceKey(layers, ws)}, "for this test")
-	through := func(p *Policy) { p.Overlay.Through = []string{filepath.Join(ws, "cache")} }
+	through := func(p *Policy) { p.Writable = append(p.Writable, Decided(filepath.Join(ws, "cache"))) }
 	res, out := held(t, r, ws, layers, `cat l cache/c; rm dir/b; echo new > a; echo c2 > cache/c2`, through)
 	if res.ExitCode != 0 || out != "old\nc" {
 		t.Errorf("exit %d: %q", res.ExitCode, out)
@@ -198,8 +198,8 @@ func TestOverlayOfACopyWhereTheKernelRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := r.Run(context.Background(), &Cmd{Argv: []string{"true"}, Policy: Policy{
-		Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: []string{ws}, Dir: ws, Env: []string{"PATH=/usr/bin:/bin"},
-		Overlay: &Overlay{Roots: []string{ws}, Dir: layers, CopyFiles: 2},
+		Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: []Mount{Layered(ws)}, Dir: ws, Env: []string{"PATH=/usr/bin:/bin"},
+		Overlay: &Overlay{Dir: layers, CopyFiles: 2},
 	}})
 	var te *tongs.Error
 	if !errors.As(err, &te) || te.Code != tongs.CodeSandboxUnavailable || !strings.Contains(te.Message, "too large") {
@@ -225,10 +225,10 @@ func TestOverlayRefusesWhatItCannotShow(t *testing.T) {
 		name, want string
 		pol        Policy
 	}{
-		{"layers inside", "which the program sees", Policy{Writable: []string{ws}, Overlay: &Overlay{Roots: []string{ws}, Dir: filepath.Join(ws, "layers")}}},
-		{"no directory", "not an absolute path", Policy{Writable: []string{ws}, Overlay: &Overlay{Roots: []string{ws}}}},
-		{"a file", "not a directory", Policy{Writable: []string{filepath.Join(ws, "file")}, Overlay: &Overlay{Roots: []string{ws}, Dir: layers}}},
-		{"absent root", "no such file", Policy{Writable: []string{ws}, Overlay: &Overlay{Roots: []string{ws + "/none"}, Dir: layers}}},
+		{"layers inside", "which the program sees", Policy{Writable: []Mount{Layered(ws)}, Overlay: &Overlay{Dir: filepath.Join(ws, "layers")}}},
+		{"no directory", "not an absolute path", Policy{Writable: []Mount{Layered(ws)}, Overlay: &Overlay{}}},
+		{"a file", "not a directory", Policy{Writable: []Mount{Layered(filepath.Join(ws, "file"))}, Overlay: &Overlay{Dir: layers}}},
+		{"absent root", "does not exist", Policy{Writable: []Mount{Layered(ws + "/none")}, Overlay: &Overlay{Dir: layers}}},
 	} {
 		if err := run(test.pol); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
@@ -236,7 +236,7 @@ func TestOverlayRefusesWhatItCannotShow(t *testing.T) {
 	}
 	b := runner(t, TierB)
 	_, err := b.Run(context.Background(), &Cmd{Argv: []string{"true"}, Policy: Policy{
-		Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: []string{ws}, Dir: ws, Env: []string{"PATH=/usr/bin:/bin"}, Overlay: &Overlay{Roots: []string{ws}, Dir: layers},
+		Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: []Mount{Layered(ws)}, Dir: ws, Env: []string{"PATH=/usr/bin:/bin"}, Overlay: &Overlay{Dir: layers},
 	}})
 	if err == nil || !strings.Contains(err.Error(), "holding back what is written") {
 		t.Errorf("tier B: %v", err)

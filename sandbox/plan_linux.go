@@ -316,15 +316,15 @@ func lowerTree(t tree) tree { return tree{path: t.path} }
 
 func layerTree(l *Layer) tree {
 	if l.Copied {
-		return tree{path: l.Upper, writable: true}
+		return tree{l.Upper, MountPrivate}
 	}
-	return tree{path: filepath.Dir(l.Upper), writable: true}
+	return tree{filepath.Dir(l.Upper), MountPrivate}
 }
 
 // bind plans one mount of a tree of the host.
 func (p *plan) bind(t tree, target string) {
 	m := launch.Mount{Kind: launch.MountBind, Source: t.path, Target: target, Attr: readOnlyMount}
-	if t.writable {
+	if t.writable() {
 		m.Attr = writableMount
 	}
 	if i := slices.Index(p.trees, t); i >= 0 && p.mapped {
@@ -341,7 +341,7 @@ func (p *plan) inside() {
 	pins := map[string]bool{}
 	pin := func(path string) {
 		root := p.res.treeOf(path)
-		for d := filepath.Dir(path); root != nil && root.writable && d != root.path && inside(root.path, d); d = filepath.Dir(d) {
+		for d := filepath.Dir(path); root != nil && root.writable() && d != root.path && inside(root.path, d); d = filepath.Dir(d) {
 			pins[d] = true
 		}
 	}
@@ -404,10 +404,10 @@ func (p *plan) tierB(scratch string, abi int) {
 // nestedReadOnly reports whether a tree that is not writable is inside one that is, which Landlock cannot express.
 func (p *plan) nestedReadOnly() bool {
 	for _, t := range p.res.trees {
-		if t.writable {
+		if t.writable() {
 			continue
 		}
-		if outer := p.res.treeOf(filepath.Dir(t.path)); outer != nil && outer.writable {
+		if outer := p.res.treeOf(filepath.Dir(t.path)); outer != nil && outer.writable() {
 			return true
 		}
 	}

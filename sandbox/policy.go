@@ -9,9 +9,11 @@ import (
 // Policy is what a program may do. Paths are absolute paths of the host, and the program sees them under the same
 // names; links in them are followed once, when the run starts. The zero Policy lets a program see nothing at all.
 type Policy struct {
-	// Readable are trees and files that can be read and executed, ReadOnly those that stay so inside a writable tree,
-	// and Writable those that can be changed. Of two that contain one another the inner one counts. They must exist.
-	Readable, ReadOnly, Writable []string
+	// Readable are trees and files that can be read and executed, ReadOnly those that stay so inside a writable tree. Of
+	// two that contain one another the inner one counts. They must exist.
+	Readable, ReadOnly []string
+	// Writable are places that can be changed, each with what becomes of what is written there.
+	Writable []Mount
 	// Hidden are files and directories inside them that cannot be read. Absent ones are ignored.
 	Hidden []string
 	// Protected are paths inside writable trees that cannot be changed, and whose parents cannot be moved away. Absent
@@ -35,7 +37,7 @@ type Policy struct {
 	Env     []string
 	Network Network
 	Limits  Limits
-	// Overlay, where it is set, holds back what the program writes.
+	// Overlay is how what the program writes to layered places is held back; without it there are none.
 	Overlay *Overlay
 	// Require lists what must be enforced: where it cannot be, nothing runs. Empty requires nothing, and then even tier
 	// B is accepted. Default requires everything.

@@ -121,69 +121,13 @@ func presetJava(b *builder, _ string) {
 	b.setEnv("MAVEN_OPTS", repository)
 }
 
-// presetGit lets commits be made: in a worktree the repository is elsewhere, and the user's name is in their home.
-func presetGit(b *builder, workspace string) {
-	if git := filepath.Join(workspace, ".git"); exists(git) {
-		b.worktree(git)
-	}
+// presetGit lets commits be made: the user's name is in their home. The repository that a worktree belongs to is a root of
+// the workspace, not a matter of a preset.
+func presetGit(b *builder, _ string) {
 	if user := gitUser(b.home, b.env["XDG_CONFIG_HOME"]); user != "" {
 		b.pol.Files["/etc/gitconfig"] = user
 	}
 	b.setEnv("GIT_TERMINAL_PROMPT", "0")
-}
-
-// worktree adds the repository that a worktree belongs to. A file that merely claims so is not believed: the repository
-// must point back.
-func (b *builder) worktree(git string) {
-	to, ok := pointer(git, "gitdir: ")
-	if !ok {
-		return
-	}
-	back, ok := pointer(filepath.Join(to, "gitdir"), "")
-	if !ok || !samePath(back, git) {
-		return
-	}
-	common, ok := pointer(filepath.Join(to, "commondir"), "")
-	if !ok || !exists(filepath.Join(common, "objects")) || !exists(filepath.Join(common, "HEAD")) {
-		return
-	}
-	if rel, err := filepath.Rel(filepath.Join(common, "worktrees"), to); err != nil || strings.Contains(rel, string(filepath.Separator)) || rel == ".." {
-		return
-	}
-	b.pol.Writable = append(b.pol.Writable, common)
-	b.pol.Protected = append(b.pol.Protected, git, filepath.Join(to, "config.worktree"), filepath.Join(to, "gitdir"), filepath.Join(to, "commondir"))
-	for _, part := range obeyed {
-		b.pol.Protected = append(b.pol.Protected, filepath.Join(common, part))
-	}
-}
-
-// pointer reads a file of git's that holds a path, which may be relative to it.
-func pointer(file, prefix string) (string, bool) {
-	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
-		return "", false
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", false
-	}
-	path, ok := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
-	if !ok || path == "" {
-		return "", false
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(file), path)
-	}
-	return filepath.Clean(path), true
-}
-
-func samePath(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 // gitUser returns a configuration that holds the user's name and address, as they are in their own.

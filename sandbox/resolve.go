@@ -64,14 +64,6 @@ func inside(dir, p string) bool {
 	return dir == p || dir == "/" || strings.HasPrefix(p, dir+string(filepath.Separator))
 }
 
-// tree is a part of the host that the program sees, and whether it can change it.
-type tree struct {
-	path     string
-	writable bool
-	// over says that what is written to it is held back in a layer.
-	over bool
-}
-
 // resolved is a policy whose paths are those that they lead to.
 type resolved struct {
 	trees []tree // outer ones first, and none that says the same as the one around it
@@ -91,17 +83,9 @@ var never = []string{"/", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbi
 // resolvePolicy resolves the paths of a policy, and looks for the names in it. The index may be nil.
 func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 	r := &resolved{}
-	for _, list := range []struct {
-		paths    []string
-		writable bool
-	}{{pol.Readable, false}, {pol.Writable, true}, {pol.ReadOnly, false}} {
-		for _, p := range list.paths {
-			if err := r.addTree(p, list.writable); err != nil {
-				return nil, err
-			}
-		}
+	if err := r.addTrees(pol); err != nil {
+		return nil, err
 	}
-	r.sortTrees()
 	if err := r.overlaid(pol.Overlay); err != nil {
 		return nil, err
 	}
@@ -174,7 +158,34 @@ func unique(list []string) []string {
 	return slices.Compact(list)
 }
 
-func (r *resolved) addTree(p string, writable bool) error {
+// addTrees takes the trees of a policy, and refuses those that do not say what they are.
+func (r *resolved) addTrees(pol *Policy) error {
+	for _, p := range pol.Readable {
+		if err := r.addTree(p, ""); err != nil {
+			return err
+		}
+	}
+	for _, m := range pol.Writable {
+		if m.kind == "" {
+			return tongs.Errorf(tongs.CodeConfigError, "the policy makes %q writable and does not say what becomes of what is written there: layered, private or decided", m.path)
+		}
+		if err := r.addTree(m.path, m.kind); err != nil {
+			return err
+		}
+	}
+	if err := r.checkMounts(pol.Overlay); err != nil {
+		return err
+	}
+	for _, p := range pol.ReadOnly {
+		if err := r.addTree(p, ""); err != nil {
+			return err
+		}
+	}
+	r.sortTrees()
+	return nil
+}
+
+func (r *resolved) addTree(p string, kind MountKind) error {
 	real, links, err := resolve(p)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -182,14 +193,14 @@ func (r *resolved) addTree(p string, writable bool) error {
 		}
 		return tongs.Errorf(tongs.CodeInvalidPath, "the policy names %q: %w", p, err)
 	}
-	if writable && slices.Contains(never, real) {
+	if kind != "" && slices.Contains(never, real) {
 		return tongs.Errorf(tongs.CodeConfigError, "%q cannot be writable in a sandbox; choose a directory of its own", p)
 	}
 	if real == "/" || real == "/proc" || inside("/proc", real) || inside("/dev", real) {
 		return tongs.Errorf(tongs.CodeConfigError, "%q cannot be shown in a sandbox, which has its own; name what is needed of it", p)
 	}
 	r.links = append(r.links, links...)
-	r.trees = append(r.trees, tree{path: real, writable: writable})
+	r.trees = append(r.trees, tree{real, kind})
 	return nil
 }
 
@@ -206,7 +217,7 @@ func (r *resolved) sortTrees() {
 	slices.SortFunc(sorted, func(a, b tree) int { return strings.Compare(a.path, b.path) })
 	r.trees = r.trees[:0]
 	for _, t := range sorted {
-		if outer := r.treeOf(t.path); outer == nil || outer.writable != t.writable || outer.over != t.over {
+		if outer := r.treeOf(t.path); outer == nil || outer.kind != t.kind {
 			r.trees = append(r.trees, t)
 		}
 	}
@@ -225,7 +236,7 @@ func (r *resolved) treeOf(p string) (found *tree) {
 // writable returns the roots of the writable trees.
 func (r *resolved) writable() (roots []string) {
 	for _, t := range r.trees {
-		if t.writable {
+		if t.writable() {
 			roots = append(roots, t.path)
 		}
 	}
@@ -241,7 +252,7 @@ func (r *resolved) addProtected(p string) error {
 	p = filepath.Clean(p)
 	parent, _, err := resolve(filepath.Dir(p))
 	if err != nil {
-		if t := r.treeOf(p); t != nil && t.writable {
+		if t := r.treeOf(p); t != nil && t.writable() {
 			r.absent = append(r.absent, p)
 		}
 		return nil
@@ -252,7 +263,7 @@ func (r *resolved) addProtected(p string) error {
 
 // sortProtected is addProtected for a path whose parent holds no links.
 func (r *resolved) sortProtected(p string) {
-	if t := r.treeOf(p); t == nil || !t.writable {
+	if t := r.treeOf(p); t == nil || !t.writable() {
 		return
 	}
 	info, err := os.Lstat(p)

@@ -19,7 +19,7 @@ import (
 
 // plainPolicy is a small policy: programs, a writable directory, and nothing required.
 func plainPolicy(dir string) Policy {
-	pol := Policy{Writable: []string{dir}, Dir: dir, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp/home", "TMPDIR=/tmp"}}
+	pol := Policy{Writable: []Mount{Decided(dir)}, Dir: dir, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp/home", "TMPDIR=/tmp"}}
 	for _, p := range []string{"/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"} {
 		if _, err := os.Stat(p); err == nil {
 			pol.Readable = append(pol.Readable, p)
@@ -236,11 +236,11 @@ func TestPoliciesThatMakeNoSense(t *testing.T) {
 		pol  Policy
 		code tongs.Code
 	}{
-		"a relative path":            {with(func(p *Policy) { p.Writable = []string{"work"} }), tongs.CodeInvalidPath},
+		"a relative path":            {with(func(p *Policy) { p.Writable = []Mount{Decided("work")} }), tongs.CodeInvalidPath},
 		"a relative protected path":  {with(func(p *Policy) { p.Protected = []string{".git"} }), tongs.CodeInvalidPath},
 		"a path that is not there":   {with(func(p *Policy) { p.Readable = []string{"/no/such"} }), tongs.CodeInvalidPath},
-		"the root as workspace":      {with(func(p *Policy) { p.Writable = []string{"/"} }), tongs.CodeConfigError},
-		"the system as workspace":    {with(func(p *Policy) { p.Writable = []string{"/usr"} }), tongs.CodeConfigError},
+		"the root as workspace":      {with(func(p *Policy) { p.Writable = []Mount{Decided("/")} }), tongs.CodeConfigError},
+		"the system as workspace":    {with(func(p *Policy) { p.Writable = []Mount{Decided("/usr")} }), tongs.CodeConfigError},
 		"processes as a tree":        {with(func(p *Policy) { p.Readable = []string{"/proc/self"} }), tongs.CodeConfigError},
 		"devices as a tree":          {with(func(p *Policy) { p.Readable = []string{"/dev"} }), tongs.CodeConfigError},
 		"a directory outside":        {with(func(p *Policy) { p.Dir = filepath.Dir(dir) + "-none" }), tongs.CodeInvalidPath},
@@ -299,7 +299,7 @@ func TestTreesInsideTrees(t *testing.T) {
 	dir := place(t)
 	must(t, os.MkdirAll(filepath.Join(dir, "a/b/c"), 0o755))
 	pol := plainPolicy(dir)
-	pol.ReadOnly, pol.Writable = []string{filepath.Join(dir, "a")}, append(pol.Writable, filepath.Join(dir, "a/b/c"))
+	pol.ReadOnly, pol.Writable = []string{filepath.Join(dir, "a")}, append(pol.Writable, Decided(filepath.Join(dir, "a/b/c")))
 	_, out := bash(t, r, pol, "touch x a/x a/b/x a/b/c/x; ls x a/x a/b/x a/b/c/x")
 	for name, there := range map[string]bool{"x": true, "a/x": false, "a/b/x": false, "a/b/c/x": true} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {

@@ -30,9 +30,9 @@ func seatbeltProfile(res *resolved, tmp string, mode NetworkMode, proxyPort stri
 	rule := func(verb, what, path string) {
 		b.WriteString("(" + verb + " " + what + " (subpath " + seatbeltString(path) + "))\n")
 	}
-	for _, t := range append(slices.Clone(res.trees), tree{path: tmp, writable: true}) {
+	for _, t := range append(slices.Clone(res.trees), tree{tmp, MountPrivate}) {
 		rule("allow", "file-read*", t.path)
-		if t.writable {
+		if t.writable() {
 			rule("allow", "file-write*", t.path)
 		} else {
 			rule("deny", "file-write*", t.path)

@@ -62,7 +62,7 @@ func TestRealWork(t *testing.T) {
 				must(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o644))
 			}
 			pol := Default(dir, PresetOptions{Cache: filepath.Join(place(t), "cache")})
-			pol.Require = Properties()
+			pol.Require, pol.Writable = Properties(), append(pol.Writable, Decided(dir))
 			var out lockedBuffer
 			cmd := &Cmd{Argv: []string{"/bin/bash", "-c", c.script}, Policy: pol, Stdout: &out, Stderr: &out}
 			if c.pty {
@@ -95,27 +95,13 @@ func TestAWorktree(t *testing.T) {
 		}
 	}
 	pol := Default(tree, PresetOptions{Protect: []string{".git"}})
+	pol.Writable = []Mount{Decided(tree), Decided(filepath.Join(repo, ".git"))}
 	_, out := bash(t, runner(t, TierA), pol, `echo x > a && git add a && git -c user.name=A -c user.email=a@example.org commit -qm second && git log --oneline | wc -l
 		(echo x > `+repo+`/.git/hooks/post-commit) 2>/dev/null && echo hooked
 		(echo x >> `+repo+`/.git/config) 2>/dev/null && echo configured
+		(echo x > `+repo+`/.git/worktrees/tree/commondir) 2>/dev/null && echo moved
 		(echo x > .git) 2>/dev/null && echo redirected; true`)
 	if out != "2\n" {
 		t.Error(out)
-	}
-}
-
-// A file that claims that the workspace is a worktree of a directory does not make that directory writable.
-func TestAFalseWorktree(t *testing.T) {
-	base := place(t)
-	ws, other := filepath.Join(base, "ws"), filepath.Join(base, "other")
-	must(t, os.MkdirAll(filepath.Join(other, "worktrees", "x"), 0o755))
-	must(t, os.MkdirAll(filepath.Join(other, "objects"), 0o755))
-	must(t, os.MkdirAll(ws, 0o755))
-	must(t, os.WriteFile(filepath.Join(other, "HEAD"), nil, 0o644))
-	must(t, os.WriteFile(filepath.Join(other, "worktrees", "x", "commondir"), []byte("../..\n"), 0o644))
-	must(t, os.WriteFile(filepath.Join(other, "worktrees", "x", "gitdir"), []byte(filepath.Join(base, "elsewhere", ".git")+"\n"), 0o644))
-	must(t, os.WriteFile(filepath.Join(ws, ".git"), []byte("gitdir: "+filepath.Join(other, "worktrees", "x")+"\n"), 0o644))
-	if pol := Default(ws, PresetOptions{}); len(pol.Writable) != 1 {
-		t.Errorf("writable: %v", pol.Writable)
 	}
 }

@@ -148,11 +148,12 @@ func (b *bench) workspace(count int) (string, error) {
 
 func (b *bench) command(ws string, count int, held bool) *sandbox.Cmd {
 	pol := sandbox.Policy{
-		Readable: []string{filepath.Dir(b.self), "/usr", "/lib", "/lib64"}, Writable: []string{ws}, Dir: ws, Env: []string{"GOMAXPROCS=2"}, Require: sandbox.Properties(),
+		Readable: []string{filepath.Dir(b.self), "/usr", "/lib", "/lib64"}, Writable: []sandbox.Mount{sandbox.Decided(ws)}, Dir: ws, Env: []string{"GOMAXPROCS=2"}, Require: sandbox.Properties(),
 		ProtectedNames: []string{".git", ".envrc"}, HiddenNames: []string{".env"},
 	}
 	if held {
-		pol.Overlay = &sandbox.Overlay{Roots: []string{ws}, Dir: filepath.Join(b.top, "layers")}
+		pol.Writable = []sandbox.Mount{sandbox.Layered(ws)}
+		pol.Overlay = &sandbox.Overlay{Dir: filepath.Join(b.top, "layers")}
 	}
 	return &sandbox.Cmd{Argv: []string{b.self, "change", strconv.Itoa(count)}, Policy: pol, Stderr: os.Stderr}
 }

@@ -183,7 +183,8 @@ func subjects(o *options, dir string) (list []*subject, done func(), err error) 
 		fmt.Println("bubblewrap is not installed, and not measured")
 	}
 	policy := sandbox.Default(dir, sandbox.PresetOptions{})
-	minimal := sandbox.Policy{Writable: []string{dir}, Dir: dir, Env: policy.Env}
+	policy.Writable = append(policy.Writable, sandbox.Decided(dir))
+	minimal := sandbox.Policy{Writable: []sandbox.Mount{sandbox.Decided(dir)}, Dir: dir, Env: policy.Env}
 	for _, p := range []string{"/usr", "/bin", "/lib", "/lib64"} {
 		if _, err := os.Stat(p); err == nil {
 			minimal.Readable = append(minimal.Readable, p)
@@ -228,6 +229,7 @@ func stream(o *options, dir string) error {
 	}
 	defer r.Close()
 	pol := sandbox.Default(dir, sandbox.PresetOptions{})
+	pol.Writable = append(pol.Writable, sandbox.Decided(dir))
 	pol.Limits.Output = -1
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -263,6 +265,7 @@ func kill(o *options, dir string) error {
 		}
 		for _, s := range scripts {
 			pol := sandbox.Default(dir, sandbox.PresetOptions{})
+			pol.Writable = append(pol.Writable, sandbox.Decided(dir))
 			pol.Require, pol.Limits.Wall = nil, wall
 			var late []time.Duration
 			for range 10 {

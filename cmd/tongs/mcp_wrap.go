@@ -97,23 +97,28 @@ func (w *wrapping) policy(p place) (sandbox.Policy, error) {
 	})
 	if w.readOnly {
 		cached.ReadOnly = append(cached.ReadOnly, p.workspace)
-		cached.Writable = cached.Writable[1:]
+	} else {
+		cached.Writable = append(cached.Writable, sandbox.Decided(p.workspace))
 	}
 	cached.Limits.Wall, cached.Limits.CPU, cached.Limits.Output = -1, -1, -1 // it goes on for as long as its client does
-	for _, list := range []struct {
-		dirs []string
-		to   *[]string
-	}{{w.read, &cached.Readable}, {w.write, &cached.Writable}} {
-		for _, dir := range list.dirs {
+	given := func(dirs []string, give func(dir string)) error {
+		for _, dir := range dirs {
 			dir, err := filepath.Abs(dir)
 			if err != nil {
-				return cached, err
+				return err
 			}
 			if _, err := os.Stat(dir); err != nil {
-				return cached, usagef("%s cannot be given to the program: %w", dir, err)
+				return usagef("%s cannot be given to the program: %w", dir, err)
 			}
-			*list.to = append(*list.to, dir)
+			give(dir)
 		}
+		return nil
+	}
+	if err := given(w.read, func(dir string) { cached.Readable = append(cached.Readable, dir) }); err != nil {
+		return cached, err
+	}
+	if err := given(w.write, func(dir string) { cached.Writable = append(cached.Writable, sandbox.Decided(dir)) }); err != nil {
+		return cached, err
 	}
 	return cached, nil
 }

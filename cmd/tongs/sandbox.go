@@ -108,7 +108,9 @@ func tryPolicy(dir string, readOnly bool) sandbox.Policy {
 	}
 	policy := sandbox.Default(dir, opt)
 	if readOnly {
-		policy.Writable, policy.ReadOnly = nil, append(policy.ReadOnly, dir)
+		policy.ReadOnly = append(policy.ReadOnly, dir)
+	} else {
+		policy.Writable = append(policy.Writable, sandbox.Decided(dir)) // it is you who runs it
 	}
 	return policy
 }

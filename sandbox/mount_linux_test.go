@@ -1,0 +1,72 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// A writable place that does not say what it is, or is not what it says, keeps a program from running.
+func TestMountsMustSayWhatTheyAre(t *testing.T) {
+	ws, state, layers := place(t), place(t), place(t)
+	write(t, ws, map[string]string{"sub/f": "f"})
+	sub := filepath.Join(ws, "sub")
+	overlay := &Overlay{Dir: layers}
+	link := filepath.Join(state, "link")
+	must(t, os.Symlink(sub, link))
+	r := runner(t, TierA)
+	for name, c := range map[string]struct {
+		want    string
+		overlay *Overlay
+		mounts  []Mount
+	}{
+		"no kind":                       {"does not say", nil, []Mount{{path: ws}}},
+		"nothing at all":                {"does not say", nil, []Mount{{}}},
+		"no kind beside a layered one":  {"does not say", overlay, []Mount{Layered(ws), {path: state}}},
+		"layered without an overlay":    {"no overlay", nil, []Mount{Layered(ws)}},
+		"two kinds":                     {"twice", overlay, []Mount{Layered(ws), Decided(ws)}},
+		"two kinds, by a link":          {"twice", overlay, []Mount{Layered(sub), Decided(link)}},
+		"private inside a layered one":  {"private", overlay, []Mount{Layered(ws), Private(sub)}},
+		"private inside a decided one":  {"private", nil, []Mount{Decided(ws), Private(sub)}},
+		"private inside one, by a link": {"private", overlay, []Mount{Layered(ws), Private(link)}},
+		"private around a layered one":  {"private", overlay, []Mount{Layered(sub), Private(ws)}},
+		"private and layered":           {"twice", overlay, []Mount{Layered(ws), Private(ws)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := r.Run(context.Background(), &Cmd{Argv: []string{"true"}, Policy: Policy{
+				Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: c.mounts, Env: []string{"PATH=/usr/bin:/bin"}, Overlay: c.overlay,
+			}})
+			if tongs.CodeOf(err) != tongs.CodeConfigError || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+	if left, _ := os.ReadDir(layers); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// Of a run that has all three kinds, each is what it says.
+func TestMountKinds(t *testing.T) {
+	ws, layers, private, decided := place(t), place(t), place(t), place(t)
+	write(t, ws, map[string]string{"f": "old", "cache/f": "old"})
+	res, out := held(t, runner(t, TierA), ws, layers, `for d in . cache `+private+` `+decided+`; do echo new > $d/f; done`, func(p *Policy) {
+		p.Writable = append(p.Writable, Private(private), Decided(decided), Decided(filepath.Join(ws, "cache")))
+	})
+	if res.ExitCode != 0 || out != "" {
+		t.Fatalf("exit %d: %s", res.ExitCode, out)
+	}
+	for dir, want := range map[string]string{ws: "old", ws + "/cache": "new\n", private: "new\n", decided: "new\n"} {
+		if b, _ := os.ReadFile(filepath.Join(dir, "f")); string(b) != want {
+			t.Errorf("%s: %q, want %q", dir, b, want)
+		}
+	}
+	if len(res.Overlay.List) != 1 || res.Overlay.List[0].Root != ws {
+		t.Errorf("layers %+v", res.Overlay.List)
+	}
+	asUser(t, t.Name())
+}
