@@ -31,6 +31,7 @@ type analyser struct {
 // declaration is a function that was met, and the text it stands in.
 type declaration struct {
 	src    string
+	facts  *facts
 	called bool
 }
 
@@ -40,6 +41,9 @@ func newAnalyser(w World) *analyser { return &analyser{w: w, at: -1} }
 type ctx struct {
 	// src is the text that positions are in.
 	src string
+	// facts are those of the text; call is the simple command at hand.
+	facts *facts
+	call  *syntax.CallExpr
 	// outer is the index of the command that holds the text, where it is a nested one.
 	outer  int
 	nested bool

@@ -32,6 +32,8 @@ type arg struct {
 	num bool
 	// fd is set where it is the name of a pipe that the shell makes.
 	fd bool
+	// soft is set where what is known of it is not sure enough to say what runs.
+	soft bool
 	// src is its source.
 	src string
 }
@@ -108,7 +110,7 @@ type field struct {
 	// globAt, bracketAt and opaqueAt are where the text stops being literal, -1 where it does not; a bracket does only
 	// where it is closed.
 	globAt, bracketAt, opaqueAt int
-	many, started               bool
+	many, started, soft         bool
 	// piece is what is known of a part that is not literal, where it is the first.
 	piece *arg
 }
@@ -147,6 +149,12 @@ func (f *field) opaque(piece arg, split bool) {
 
 // finish returns the word.
 func (f *field) finish(src string) arg {
+	a := f.word(src)
+	a.soft = f.soft
+	return a
+}
+
+func (f *field) word(src string) arg {
 	text := f.text.String()
 	if f.bracketAt >= 0 && (f.globAt < 0 || f.bracketAt < f.globAt) &&
 		(f.opaqueAt >= 0 || strings.IndexByte(text[f.bracketAt:], ']') >= 0) {

@@ -84,10 +84,8 @@ func (a *analyser) arithAssign(c ctx, st *state, x syntax.ArithmExpr) {
 	}
 	if p, ok := w.Parts[0].(*syntax.ParamExp); ok {
 		a.subscript(c, st, p.Param, p.Index)
-		a.assignName(st, name, nil)
-		return
 	}
-	a.assignName(st, name, &value{arg: arg{form: formOpaque, num: true}})
+	a.assignName(name)
 }
 
 // number follows a word of an arithmetic expression.
@@ -95,7 +93,7 @@ func (a *analyser) number(c ctx, st *state, w *syntax.Word) {
 	for _, part := range w.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			if !a.numeral(st, p.Value) {
+			if !a.numeral(c, st, p) {
 				a.poison(notNumber)
 			}
 		case *syntax.ParamExp:
@@ -123,13 +121,13 @@ func (a *analyser) numberWord(c ctx, st *state, w *syntax.Word) {
 }
 
 // numeral reports whether a literal in arithmetic is a number or a variable that holds one.
-func (a *analyser) numeral(st *state, s string) bool {
-	s = strings.TrimSpace(s)
+func (a *analyser) numeral(c ctx, st *state, p *syntax.Lit) bool {
+	s := strings.TrimSpace(p.Value)
 	if s == "" {
 		return true
 	}
 	if isName(s) {
-		return a.variable(st, s).number()
+		return a.variable(c, st, s, c.at(p)).number()
 	}
 	for _, r := range s {
 		if r >= 0x80 || !strings.ContainsRune("0123456789abcdefABCDEFxX#", r) {
@@ -145,18 +143,11 @@ func (a *analyser) subscript(c ctx, st *state, name *syntax.Lit, index syntax.Ar
 	if ok && (w.Lit() == "@" || w.Lit() == "*") {
 		return
 	}
-	if v := st.vars[nameOf(name)]; ok && v != nil && v.keyed {
+	if ok && name != nil && c.facts.keyed(name.Value, c.at(name)) {
 		a.one(c, st, w)
 		return
 	}
 	a.arith(c, st, index)
-}
-
-func nameOf(l *syntax.Lit) string {
-	if l == nil {
-		return ""
-	}
-	return l.Value
 }
 
 func isName(s string) bool {

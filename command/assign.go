@@ -70,18 +70,11 @@ const (
  LANGUAGE TZ DEBIAN_FRONTEND `
 )
 
-// assignName gives a variable a value; nil is one that is not known.
-func (a *analyser) assignName(st *state, name string, v *value) {
+// assignName follows what gives a variable a value. The value is a matter of the facts.
+func (a *analyser) assignName(name string) {
 	if steers(name) {
 		a.poison("assigning " + name + " changes what runs")
 	}
-	if old := st.vars[name]; old != nil && old.frozen {
-		a.poison("assigning " + name + " fails, since it was made read-only")
-	}
-	if dynamic(name) {
-		v = nil
-	}
-	st.set(name, v)
 }
 
 // assign follows an assignment. Where it is before a command, it holds for that command only.
@@ -92,56 +85,44 @@ func (a *analyser) assign(c ctx, st *state, as *syntax.Assign, before string) {
 	}
 	name := as.Name.Value
 	v := a.assigned(c, st, as)
-	switch {
-	case before == "read" && name == "IFS":
+	if before == "read" && name == "IFS" {
 		return
-	case before != "":
-		if steers(name) {
-			a.poison("assigning " + name + " changes what runs")
+	}
+	a.assignName(name)
+	if t := c.facts.places[as]; t != nil && before == "" {
+		if v != nil && !(t.once && literal(as)) {
+			v.soften()
 		}
-		if old, ok := st.vars[name]; !ok || old != nil {
-			st.set(name, nil)
-		}
-	default:
-		a.assignName(st, name, v)
+		t.value = v
 	}
 }
 
-// assigned returns the value that an assignment gives.
+// soften makes a value one that is not sure enough to name a command.
+func (v *value) soften() { v.arg.soft, v.list = true, soft(v.list) }
+
+// assigned returns the value that an assignment gives, nil where it is not known.
 func (a *analyser) assigned(c ctx, st *state, as *syntax.Assign) *value {
-	old := st.vars[as.Name.Value]
 	if as.Index != nil {
 		a.subscript(c, st, as.Name, as.Index)
 	}
 	if as.Array != nil {
-		return a.array(c, st, as, old)
+		return a.array(c, st, as)
 	}
 	got := a.one(c, st, as.Value)
-	switch {
-	case old != nil && old.keyed:
-		return old
-	case as.Index != nil:
+	if as.Append || as.Index != nil || !got.exact() && !got.num && !got.below {
 		return nil
-	case as.Append && old != nil && old.arg.exact() && got.exact() && !old.array:
-		return &value{arg: exactly(old.arg.text + got.text)}
-	case as.Append:
-		return nil
-	case got.exact() || got.num || got.below:
-		got.src = ""
-		return &value{arg: got}
 	}
-	return nil
+	got.src = ""
+	return &value{arg: got}
 }
 
-func (a *analyser) array(c ctx, st *state, as *syntax.Assign, old *value) *value {
-	keyed := old != nil && old.keyed
+func (a *analyser) array(c ctx, st *state, as *syntax.Assign) *value {
 	v := &value{array: true, list: []arg{}}
+	keyed := c.facts.keyed(as.Name.Value, c.atOffset(as.End().Offset()))
 	for _, el := range as.Array.Elems {
 		if el.Index != nil {
-			if keyed {
-				if w, ok := el.Index.(*syntax.Word); ok {
-					a.one(c, st, w)
-				}
+			if w, ok := el.Index.(*syntax.Word); ok && keyed {
+				a.one(c, st, w)
 			} else {
 				a.arith(c, st, el.Index)
 			}
@@ -161,44 +142,39 @@ func (a *analyser) array(c ctx, st *state, as *syntax.Assign, old *value) *value
 			v.list = append(v.list, w)
 		}
 	}
-	switch {
-	case keyed:
-		return old
-	case v == nil || !as.Append:
-		return v
-	case old != nil && old.array:
-		v.list = append(append([]arg{}, old.list...), v.list...)
-		return v
+	if as.Append || keyed {
+		return nil
 	}
-	return nil
+	return v
 }
 
 // decl follows declare, local, export, readonly and typeset.
 func (a *analyser) decl(c ctx, st *state, x *syntax.DeclClause) {
 	defer a.begin(c, x.Pos(), x.End())()
-	keyed, frozen := false, x.Variant.Value == "readonly"
 	argv := []string{x.Variant.Value}
 	if x.Variant.Value == "nameref" {
 		a.poison("a reference to another variable cannot be followed")
 	}
-	for _, as := range x.Args {
-		argv = append(argv, a.declArg(c, st, x, as, &keyed))
-		switch {
-		case as.Name == nil:
-			frozen = frozen || strings.Contains(argv[len(argv)-1], "r")
-		case frozen:
-			v := &value{arg: arg{form: formOpaque}}
-			if old := st.vars[as.Name.Value]; old != nil {
-				*v = *old
-			}
-			v.frozen = true
-			st.set(as.Name.Value, v)
+	if flags, _ := declared(x); strings.Contains(flags, "f") &&
+		(x.Variant.Value == "readonly" || strings.Contains(flags, "r")) {
+		a.poison("a function that can no longer be changed cannot be followed")
+	}
+	values := make([]*value, len(x.Args))
+	for i, as := range x.Args {
+		word := ""
+		word, values[i] = a.declArg(c, st, x, as)
+		argv = append(argv, word)
+	}
+	// All words are expanded before any is assigned.
+	for i, as := range x.Args {
+		if t := c.facts.places[as]; t != nil {
+			t.value = values[i]
 		}
 	}
 	a.executeArgv(argv)
 }
 
-func (a *analyser) declArg(c ctx, st *state, x *syntax.DeclClause, as *syntax.Assign, keyed *bool) string {
+func (a *analyser) declArg(c ctx, st *state, x *syntax.DeclClause, as *syntax.Assign) (string, *value) {
 	src := text(c.src, as.Pos(), as.End())
 	if as.Name == nil {
 		got := a.one(c, st, as.Value)
@@ -206,34 +182,26 @@ func (a *analyser) declArg(c ctx, st *state, x *syntax.DeclClause, as *syntax.As
 			strings.Trim(got.text[1:], "aAfFgprtx-") != "" {
 			a.poison(x.Variant.Value + " " + src + " cannot be followed")
 		}
-		*keyed = *keyed || strings.HasPrefix(got.text, "-") && strings.Contains(got.text, "A")
-		return got.element()
+		return got.element(), nil
 	}
 	name := as.Name.Value
-	if *keyed {
-		st.set(name, &value{arg: arg{form: formOpaque}, keyed: true})
-	}
 	if as.Naked {
 		if as.Index != nil {
 			a.subscript(c, st, as.Name, as.Index)
 		}
-		if _, ok := st.vars[name]; !ok || x.Variant.Value == "local" {
-			if !*keyed && st.funcs[name] == nil {
-				st.set(name, nil)
-			}
-		}
-		return name
+		return name, nil
 	}
 	v := a.assigned(c, st, as)
-	if *keyed {
-		v = st.vars[name]
-	}
+	a.assignName(name)
 	if x.Variant.Value == "local" && len(c.calls) == 0 {
 		v = nil // it fails outside of a function
 	}
-	a.assignName(st, name, v)
-	if v != nil && !v.array && !v.keyed && v.arg.exact() {
-		return name + "=" + v.arg.text
+	if v == nil {
+		return name + "=" + unresolved + src, nil
 	}
-	return name + "=" + unresolved + src
+	v.soften()
+	if v.array || !v.arg.exact() {
+		return name + "=" + unresolved + src, v
+	}
+	return name + "=" + v.arg.text, v
 }

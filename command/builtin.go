@@ -46,7 +46,7 @@ func lookupBuiltin(name string) handler {
 	case "shopt":
 		return shoptBuiltin
 	case "shift":
-		return shiftBuiltin
+		return plainBuiltin
 	case "read", "mapfile", "readarray", "getopts", "wait", "unset":
 		return assigningBuiltin
 	case "export", "declare", "typeset", "local", "readonly":
@@ -55,6 +55,29 @@ func lookupBuiltin(name string) handler {
 		return obscureBuiltin
 	}
 	return nil
+}
+
+// touching are the builtins that may change variables, or how the text after them is read.
+const touching = ` read mapfile readarray printf getopts unset let wait export declare typeset local readonly eval
+ source . alias unalias enable trap set shift `
+
+// builtin follows a command that the shell runs itself, and reports whether it is one.
+func (a *analyser) builtin(c ctx, st *state, words []arg) bool {
+	name := words[0]
+	if !name.exact() || name.many || lookupBuiltin(name.text) == nil {
+		return false
+	}
+	if name.soft {
+		a.poison("which command " + name.src + " is can only be told when it runs")
+	}
+	if c.facts.computed[c.call] && listed(touching, name.text) {
+		a.poison(name.text + " changes the shell, and its name is only known when it runs")
+	}
+	if slices.Contains(readingBuiltins, name.text) {
+		a.readsOn(c, name.text)
+	}
+	lookupBuiltin(name.text)(a, c, st, words)
+	return true
 }
 
 func plainBuiltin(a *analyser, c ctx, st *state, words []arg) {
@@ -73,7 +96,7 @@ func cdBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	for len(rest) > 0 && rest[0].exact() && (rest[0].text == "-L" || rest[0].text == "--") {
 		rest = rest[1:]
 	}
-	to := a.variable(st, "HOME")
+	to := a.variable(c, st, "HOME", use{})
 	if len(rest) > 0 {
 		to = rest[0]
 	}
@@ -115,6 +138,7 @@ func evalBuiltin(a *analyser, c ctx, st *state, words []arg) {
 		a.poison("what eval runs is only known then")
 		return
 	}
+	c.facts = nothing
 	a.nested(c, st, code, "eval", syntax.LangBash)
 }
 
@@ -122,7 +146,7 @@ func evalBuiltin(a *analyser, c ctx, st *state, words []arg) {
 func joined(words []arg) (string, bool) {
 	parts := make([]string, 0, len(words))
 	for _, w := range words {
-		if !w.exact() {
+		if !w.exact() || w.soft {
 			return "", false
 		}
 		parts = append(parts, w.text)
@@ -155,13 +179,15 @@ func sourceBuiltin(a *analyser, c ctx, st *state, words []arg) {
 		return
 	}
 	a.scriptFile(st, words, 1)
-	st.forget()
 }
 
 // scriptFile adds the execute effect of a command that runs the file of its word at.
 func (a *analyser) scriptFile(st *state, words []arg, at int) {
 	a.writes = true
 	w := words[at]
+	if w.soft {
+		a.poison("which file runs is only known then: " + w.src)
+	}
 	if w.exact() && len(st.dirs) == 1 && !device(tongs.EffectRead, w.text) {
 		// A bare name is also looked for on the PATH by some shells; a file here wins or there is none.
 		if p, err := a.resolve(tongs.EffectRead, join(st.dirs[0], w.text)); err == nil {
@@ -210,11 +236,9 @@ func commandBuiltin(a *analyser, c ctx, st *state, words []arg) {
 		return
 	}
 	a.wrapped("command")
-	if rest[0].exact() && lookupBuiltin(rest[0].text) != nil {
-		lookupBuiltin(rest[0].text)(a, c, st, rest)
-		return
+	if !a.builtin(c, st, rest) {
+		a.run(c, st, rest, true)
 	}
-	a.run(c, st, rest, true)
 }
 
 func builtinBuiltin(a *analyser, c ctx, st *state, words []arg) {
@@ -226,11 +250,9 @@ func builtinBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	if len(rest) == 0 {
 		return
 	}
-	if rest[0].exact() && !rest[0].many && lookupBuiltin(rest[0].text) != nil {
-		lookupBuiltin(rest[0].text)(a, c, st, rest)
-		return
+	if !a.builtin(c, st, rest) {
+		a.poison("which builtin runs can only be told when it does")
 	}
-	a.poison("which builtin runs can only be told when it does")
 }
 
 // trapBuiltin follows the text of a trap, which runs at any time.
@@ -253,7 +275,7 @@ func trapBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	}
 	later := st.child()
 	later.dirs = nil
-	c.repeated = true
+	c.repeated, c.facts = true, nothing
 	a.nested(c, later, rest[0].text, "trap", syntax.LangBash)
 }
 
@@ -263,8 +285,8 @@ func (a *analyser) changesShell(st *state, code string) bool {
 	if err != nil {
 		return true
 	}
-	as := scan(st, file.Stmts)
-	return len(as.names) > 0 || as.all || as.moves || len(as.funcs) > 0
+	ch, f := scan(st, file.Stmts), gather(file)
+	return len(f.names) > 0 || f.wild || len(f.computed) > 0 || ch.moves || len(ch.funcs) > 0
 }
 
 // aliasBuiltin takes up aliases of plain words. Others could change how the text after them is parsed.
@@ -308,14 +330,13 @@ func setBuiltin(a *analyser, c ctx, st *state, words []arg) {
 		w := words[i]
 		switch {
 		case w.is("--"):
-			st.args, st.argsKnown = words[i+1:], true
+			a.setArguments(c, words[i+1:])
 			return
 		case w.exact() && !strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "+"):
-			st.args, st.argsKnown = words[i:], true
+			a.setArguments(c, words[i:])
 			return
 		case !w.exact():
 			a.poison("an option of set is only known when it runs")
-			st.args, st.argsKnown = nil, false
 			return
 		case strings.HasSuffix(w.text, "o") && i+1 < len(words):
 			i++
@@ -335,6 +356,14 @@ func setBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	}
 }
 
+// setArguments notes the positional parameters that a call of set gives.
+func (a *analyser) setArguments(c ctx, words []arg) {
+	if t := c.facts.places[c.call]; t != nil {
+		t.value = &value{array: true, list: slices.Clone(words)}
+		t.value.soften()
+	}
+}
+
 func shoptBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	a.execute(words)
 	for _, w := range words[1:] {
@@ -345,15 +374,6 @@ func shoptBuiltin(a *analyser, c ctx, st *state, words []arg) {
 			a.poison("shopt " + w.src + " changes how commands are read")
 		}
 	}
-}
-
-func shiftBuiltin(a *analyser, c ctx, st *state, words []arg) {
-	a.execute(words)
-	if len(words) == 1 && st.argsKnown && len(st.args) > 0 && !st.args[0].many {
-		st.args = st.args[1:]
-		return
-	}
-	st.args, st.argsKnown = nil, false
 }
 
 func obscureBuiltin(a *analyser, c ctx, st *state, words []arg) {

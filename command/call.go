@@ -13,6 +13,7 @@ import (
 func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
 	st.moved = nil
 	a.apart(c, call)
+	c.call = call
 	early := c
 	early.in = c.wordsIn
 	words := a.words(early, st, call.Args)
@@ -98,13 +99,12 @@ func (a *analyser) run(c ctx, st *state, words []arg, external bool) {
 				return
 			}
 		}
-		if b := lookupBuiltin(name.text); b != nil {
-			if slices.Contains(readingBuiltins, name.text) {
-				a.readsOn(c, name.text)
-			}
-			b(a, c, st, words)
+		if a.builtin(c, st, words) {
 			return
 		}
+	}
+	if name.soft {
+		a.poison("which command " + name.src + " is can only be told when it runs")
 	}
 	known, file, unsure := a.program(st, name)
 	if unsure {
@@ -193,7 +193,7 @@ func (a *analyser) declare(c ctx, st *state, f *syntax.FuncDecl) {
 		a.declared = map[*syntax.FuncDecl]*declaration{}
 	}
 	if a.declared[f] == nil {
-		a.declared[f] = &declaration{src: c.src}
+		a.declared[f] = &declaration{src: c.src, facts: c.facts}
 	}
 	st.setFunc(f.Name.Value, &function{bodies: []*syntax.FuncDecl{f}, sure: true})
 }
@@ -210,25 +210,28 @@ func (a *analyser) function(c ctx, st *state, f *function, words []arg) {
 		sub.repeated, sub.in = true, c.in.shared()
 		if d := a.declared[decl]; d != nil {
 			d.called, sub.src = true, d.src
+			if d.facts != c.facts {
+				sub.facts = nothing // another shell
+			}
 		}
 		sub.calls = append(slices.Clone(c.calls), decl)
 		args, known := st.args, st.argsKnown
-		st.args, st.argsKnown = words[1:], true
 		before := st.clone()
+		st.args, st.argsKnown = soft(words[1:]), true
 		a.stmt(sub, st, decl.Body)
-		st.weaken(scanVars(before, decl.Body))
 		st.merge(before)
 		st.args, st.argsKnown = args, known
 	}
 	st.moved = nil
 }
 
-// scanVars is scan for the body of a function that ran once: what it did to the directory is in the state.
-func scanVars(st *state, body *syntax.Stmt) *assigned {
-	as := scan(st, []*syntax.Stmt{body})
-	as.moves = false
-	as.funcs = nil
-	return as
+// soft returns the words as those that are not sure enough to say what runs.
+func soft(words []arg) []arg {
+	words = slices.Clone(words)
+	for i := range words {
+		words[i].soft = true
+	}
+	return words
 }
 
 // uncalled follows the functions that nothing was seen to call, with nothing known of the shell.
@@ -248,7 +251,7 @@ func (a *analyser) uncalled(c ctx, st *state) {
 		sub := st.child()
 		sub.dirs = nil
 		own := c.inside("function " + next.Name.Value)
-		own.src = d.src
+		own.src, own.facts = d.src, d.facts
 		own.calls = []*syntax.FuncDecl{next}
 		a.stmt(own, sub, next.Body)
 	}

@@ -220,6 +220,12 @@ func (a *analyser) script(c ctx, st *state, src string, lang syntax.LangVariant)
 		return parseError(err)
 	}
 	c.src, c.posix = src, lang == syntax.LangPOSIX
+	switch {
+	case c.continued:
+		c.facts = nothing
+	case c.facts == nil:
+		c.facts = gather(file)
+	}
 	if len(file.Stmts) > 1 {
 		c.in = c.in.shared()
 	}
@@ -227,10 +233,16 @@ func (a *analyser) script(c ctx, st *state, src string, lang syntax.LangVariant)
 		a.poison("commands are nested too deep to be followed")
 		return nil
 	}
-	if c.fed {
-		c = a.fed(c, st, file.Stmts)
-	} else {
-		a.stmts(c, st, file.Stmts)
+	fed := c.fed
+	c.fed = false
+	for _, line := range lines(file.Stmts) {
+		if fed {
+			c = c.onLine(line)
+		}
+		a.line(c, st, line)
+	}
+	if fed {
+		c.in.kind = inputScript
 	}
 	a.uncalled(c, st)
 	return nil

@@ -29,18 +29,12 @@ var unread = strings.Fields(`ls date sleep which mkdir rmdir touch basename dirn
 // unreadGit are commands of git that do not, unless an option says so.
 var unreadGit = strings.Fields(`status log diff show branch rev-parse ls-files remote tag describe`)
 
-// fed follows a text that the shell reads from its standard input, and returns the context of what is left.
-func (a *analyser) fed(c ctx, st *state, list []*syntax.Stmt) ctx {
-	last := uint(strings.Count(strings.TrimRight(c.src, " \t\n"), "\n") + 1)
-	c.fed = false
-	for _, s := range list {
-		c.in = input{kind: inputScript}
-		if end(s).Line() >= last {
-			c.in.kind = inputScriptEnd
-		}
-		a.stmt(c, st, s)
+// onLine returns the context of a line of a text that the shell reads from its standard input.
+func (c ctx) onLine(line []*syntax.Stmt) ctx {
+	c.in = input{kind: inputScript}
+	if end(line[len(line)-1]).Line() >= uint(strings.Count(strings.TrimRight(c.src, " \t\n"), "\n")+1) {
+		c.in.kind = inputScriptEnd
 	}
-	c.in.kind = inputScript
 	return c
 }
 

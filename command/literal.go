@@ -53,7 +53,7 @@ func (e *expander) tilde(s string, last bool) string {
 		e.cur.opaque(arg{form: formOpaque}, false)
 		return s
 	}
-	home := e.a.variable(e.st, "HOME")
+	home := e.a.variable(e.c, e.st, "HOME", use{})
 	if name == "~" && home.exact() {
 		e.cur.literal(home.text, true)
 		return rest

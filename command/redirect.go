@@ -10,7 +10,7 @@ import (
 // redirect follows a redirection and returns the standard input after it.
 func (a *analyser) redirect(c ctx, st *state, r *syntax.Redirect, in input) input {
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
-		a.assignName(st, strings.Trim(r.N.Value, "{}"), nil)
+		a.assignName(strings.Trim(r.N.Value, "{}"))
 	}
 	stdin := r.N == nil || r.N.Value == "0"
 	switch r.Op {
@@ -44,15 +44,13 @@ func (a *analyser) redirect(c ctx, st *state, r *syntax.Redirect, in input) inpu
 	case syntax.RdrInOut:
 		if !a.socket(target) {
 			a.path(st, tongs.EffectRead, target)
-			a.path(st, tongs.EffectWrite, target)
 		}
+		a.writesTo(st, target)
 		if stdin {
 			return input{kind: inputUnknown}
 		}
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
-		if !a.socket(target) {
-			a.path(st, tongs.EffectWrite, target)
-		}
+		a.writesTo(st, target)
 		if r.N != nil && r.N.Value == "0" {
 			return input{kind: inputUnknown}
 		}
@@ -61,6 +59,17 @@ func (a *analyser) redirect(c ctx, st *state, r *syntax.Redirect, in input) inpu
 		return input{kind: inputUnknown}
 	}
 	return in
+}
+
+// writesTo adds the effects of a redirection that writes.
+func (a *analyser) writesTo(st *state, target arg) {
+	if a.socket(target) {
+		return
+	}
+	a.path(st, tongs.EffectWrite, target)
+	if target.soft && target.exact() {
+		a.unknown(tongs.EffectWrite, "which file "+target.src+" names is only known when it runs")
+	}
 }
 
 // target expands the word of a redirection: one word, or an error when it runs.
@@ -92,9 +101,7 @@ func (a *analyser) duplicate(c ctx, st *state, r *syntax.Redirect, in input) inp
 	case target.num:
 		return input{kind: inputUnknown}
 	case r.Op == syntax.DplOut:
-		if !a.socket(target) {
-			a.path(st, tongs.EffectWrite, target)
-		}
+		a.writesTo(st, target)
 		return in
 	}
 	// A descriptor that the script opened before, of which the redirection that did tells.

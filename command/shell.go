@@ -62,8 +62,10 @@ func shellProgram(a *analyser, c ctx, st *state, words []arg) {
 
 // shellText follows a text that a shell runs.
 func (a *analyser) shellText(c ctx, st *state, code arg, args []arg, what string, kind shellKind) {
-	if !code.exact() {
+	if !code.exact() || code.soft {
 		a.poison("what " + what + " runs is only known then: " + code.src)
+	}
+	if !code.exact() {
 		return
 	}
 	if !kind.sure {
@@ -71,7 +73,8 @@ func (a *analyser) shellText(c ctx, st *state, code arg, args []arg, what string
 	}
 	run := func(lang syntax.LangVariant) {
 		sub := st.child()
-		sub.args, sub.argsKnown = args, true
+		sub.args, sub.argsKnown = soft(args), true
+		c.facts = nil
 		a.nested(c, sub, code.text, what, lang)
 	}
 	run(syntax.LangBash)
@@ -134,7 +137,7 @@ func (a *analyser) output(c ctx, st *state, s *syntax.Stmt) input {
 
 // constant returns the value of a word without expansions.
 func constant(w *syntax.Word) (string, bool) {
-	e := expander{a: newAnalyser(World{}), st: &state{}, cur: newField()}
+	e := expander{a: newAnalyser(World{}), c: ctx{facts: nothing}, st: &state{}, cur: newField()}
 	for _, part := range w.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit, *syntax.SglQuoted:

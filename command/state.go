@@ -13,8 +13,6 @@ const maxDirs = 4
 
 // state is what is known of the shell at one point, whatever way led there.
 type state struct {
-	// vars are the variables that the script gave a value; nil in it means a value that is not known.
-	vars map[string]*value
 	// funcs are the functions that may be defined.
 	funcs map[string]*function
 	// aliases are the words that may stand for others.
@@ -24,21 +22,9 @@ type state struct {
 	dirs []string
 	// moved is the directory after a cd that was the last command and succeeded, nil where there was none.
 	moved *string
-	// args are the positional parameters, where argsKnown.
+	// args are the positional parameters that a function or a script was called with, where argsKnown.
 	args      []arg
 	argsKnown bool
-}
-
-// value is what is known of a variable.
-type value struct {
-	arg arg
-	// list are the elements of an array.
-	list  []arg
-	array bool
-	// keyed marks an associative array: its subscripts are words, not arithmetic.
-	keyed bool
-	// frozen marks a variable that can no longer be assigned to.
-	frozen bool
 }
 
 // function is a name that may be a function.
@@ -58,23 +44,13 @@ func newState(opt Options) *state {
 
 func (st *state) clone() *state {
 	c := *st
-	c.vars, c.funcs, c.aliases = maps.Clone(st.vars), maps.Clone(st.funcs), maps.Clone(st.aliases)
+	c.funcs, c.aliases = maps.Clone(st.funcs), maps.Clone(st.aliases)
 	c.dirs = slices.Clone(st.dirs)
 	return &c
 }
 
 // merge makes st hold what is true in both states.
 func (st *state) merge(o *state) {
-	for name, v := range st.vars {
-		if w, ok := o.vars[name]; !ok || !sameValue(v, w) {
-			st.set(name, nil)
-		}
-	}
-	for name := range o.vars {
-		if _, ok := st.vars[name]; !ok {
-			st.set(name, nil)
-		}
-	}
 	for name, f := range o.funcs {
 		mine := st.funcs[name]
 		switch {
@@ -100,18 +76,7 @@ func (st *state) merge(o *state) {
 	} else {
 		st.setDirs(union(st.dirs, o.dirs))
 	}
-	if !st.argsKnown || !o.argsKnown || !slices.Equal(st.args, o.args) {
-		st.args, st.argsKnown = nil, false
-	}
 	st.moved = nil
-}
-
-func sameValue(v, w *value) bool {
-	if v == nil || w == nil {
-		return v == w
-	}
-	return v.arg == w.arg && v.array == w.array && v.keyed == w.keyed && v.frozen == w.frozen && slices.Equal(v.list,
-		w.list)
 }
 
 func union[T comparable](a, b []T) []T {
@@ -122,13 +87,6 @@ func union[T comparable](a, b []T) []T {
 		}
 	}
 	return out
-}
-
-func (st *state) set(name string, v *value) {
-	if st.vars == nil {
-		st.vars = map[string]*value{}
-	}
-	st.vars[name] = v
 }
 
 func (st *state) setFunc(name string, f *function) {
@@ -152,20 +110,11 @@ func (st *state) setDirs(dirs []string) {
 	st.dirs = dirs
 }
 
-// forget makes every variable unknown; those never assigned are anyway.
-func (st *state) forget() {
-	for name := range st.vars {
-		st.vars[name] = nil
-	}
-	st.args, st.argsKnown = nil, false
-}
-
-// child returns the state of another shell that this one starts: its variables are not known, and what functions it
+// child returns the state of another shell that this one starts: its arguments are not known, and what functions it
 // inherited is not sure.
 func (st *state) child() *state {
 	c := st.clone()
-	c.forget()
-	c.aliases = nil
+	c.args, c.argsKnown, c.aliases = nil, false, nil
 	for name, f := range c.funcs {
 		c.funcs[name] = &function{bodies: f.bodies}
 	}
@@ -209,36 +158,19 @@ func (st *state) succeeded() {
 	}
 }
 
-// assigned is what a part of a script may change.
-type assigned struct {
-	// names are the variables; true where they are only given numbers.
-	names map[string]bool
-	// all is true where any variable may change, moves where the directory may.
-	all, moves bool
-	funcs      []*syntax.FuncDecl
+// changes is what a part of a script may change in the shell, beside variables.
+type changes struct {
+	// moves is set where the directory may change.
+	moves bool
+	funcs []*syntax.FuncDecl
 }
 
 // weaken makes unknown what the given parts may change, for those that run any number of times.
-func (st *state) weaken(as *assigned) {
-	if as.all {
-		st.forget()
-	}
-	for name, numeric := range as.names {
-		old := st.vars[name]
-		if numeric && old != nil && old.arg.number() {
-			st.set(name, &value{arg: arg{form: formOpaque, num: true}})
-			continue
-		}
-		if old != nil && old.keyed {
-			st.set(name, &value{arg: arg{form: formOpaque}, keyed: true})
-			continue
-		}
-		st.set(name, nil)
-	}
-	if as.moves {
+func (st *state) weaken(ch changes) {
+	if ch.moves {
 		st.dirs = nil
 	}
-	for _, f := range as.funcs {
+	for _, f := range ch.funcs {
 		bodies := []*syntax.FuncDecl{f}
 		if have := st.funcs[f.Name.Value]; have != nil {
 			bodies = union(have.bodies, bodies)

@@ -54,7 +54,7 @@ func printfBuiltin(a *analyser, c ctx, st *state, words []arg) {
 		if !name.exact() || !isName(name.text) {
 			a.poison("which variable printf changes is not plain: " + name.src)
 		} else {
-			a.assignName(st, name.text, nil)
+			a.assignName(name.text)
 		}
 		rest = rest[2:]
 	}
@@ -107,12 +107,9 @@ func assigningBuiltin(a *analyser, c ctx, st *state, words []arg) {
 			if name == "unset" && st.funcs[w.text] != nil {
 				st.setFunc(w.text, &function{bodies: st.funcs[w.text].bodies})
 			}
-			a.assignName(st, w.text, nil)
+			a.assignName(w.text)
 		}
 	}
-	st.set("REPLY", nil)
-	st.set("MAPFILE", nil)
-	st.set("OPTARG", nil)
 }
 
 // assigningOption looks at an option of an assigning builtin and returns how many words after it are its value.

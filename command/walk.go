@@ -15,6 +15,16 @@ func (a *analyser) stmts(c ctx, st *state, list []*syntax.Stmt) {
 	}
 }
 
+// line follows the statements of one line of a text. An error in an expansion drops the rest of the line, so that what
+// follows may find the shell as it was before.
+func (a *analyser) line(c ctx, st *state, list []*syntax.Stmt) {
+	before := st.clone()
+	a.stmts(c, st, list)
+	if slices.ContainsFunc(list, func(s *syntax.Stmt) bool { return !c.facts.steady(s) }) {
+		st.merge(before)
+	}
+}
+
 // stmt follows one statement. Its redirections hold for everything in it.
 func (a *analyser) stmt(c ctx, st *state, s *syntax.Stmt) {
 	if c.depth > maxDepth*4 {
@@ -235,14 +245,6 @@ func (a *analyser) forLoop(c ctx, st *state, x *syntax.ForClause) {
 	c.repeated = true
 	if l, ok := x.Loop.(*syntax.CStyleLoop); ok {
 		a.arith(c, st, l.Init)
-		changes := scan(st, x.Do)
-		s := &scanner{assigned: changes, st: st}
-		for _, e := range []syntax.ArithmExpr{l.Cond, l.Post} {
-			if e != nil {
-				syntax.Walk(e, s.visit)
-			}
-		}
-		st.weaken(changes)
 		a.loop(c, st, func() {
 			a.arith(c, st, l.Cond)
 			a.stmts(c, st, x.Do)
@@ -257,10 +259,10 @@ func (a *analyser) forLoop(c ctx, st *state, x *syntax.ForClause) {
 	}
 	items, known := a.words(c, st, it.Items), true
 	if !it.InPos.IsValid() {
-		items, known = st.args, st.argsKnown
+		items, known = a.arguments(c, st, c.at(x))
 	}
-	known = known && !x.Select && len(items) > 0 && len(items) <= maxUnrolled
-	numbers := len(items) > 0
+	numbers := known && !x.Select && len(items) > 0
+	known = numbers && len(items) <= maxUnrolled
 	for _, item := range items {
 		known = known && (!item.many || item.below)
 		numbers = numbers && item.number()
@@ -268,25 +270,25 @@ func (a *analyser) forLoop(c ctx, st *state, x *syntax.ForClause) {
 	if x.Select {
 		a.readsOn(c, "select")
 	}
-	name := it.Name.Value
-	changes := scan(st, x.Do)
-	st.weaken(changes)
-	before := st.clone()
-	if !known {
-		var v *value
-		if numbers && !x.Select {
-			v = &value{arg: arg{form: formOpaque, num: true}}
-		}
-		a.assignName(st, name, v)
-		a.stmts(c, st, x.Do)
-	} else {
-		for _, item := range items {
-			item.many = false
-			a.assignName(st, name, &value{arg: item})
-			a.stmts(c, st, x.Do)
-			st.weaken(changes)
-		}
+	a.assignName(it.Name.Value)
+	t := c.facts.places[x]
+	if t == nil {
+		t = &touch{}
 	}
-	st.merge(before)
-	st.set(name, nil)
+	if numbers && !known {
+		t.value = &value{arg: arg{form: formOpaque, num: true}}
+	}
+	if !known {
+		a.loop(c, st, func() { a.stmts(c, st, x.Do) }, x.Do)
+		return
+	}
+	a.loop(c, st, func() {
+		for _, item := range items {
+			item.many, item.soft = false, true
+			t.value = &value{arg: item}
+			a.stmts(c, st, x.Do)
+			st.weaken(scan(st, x.Do))
+		}
+	}, x.Do)
+	t.value = nil
 }

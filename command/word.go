@@ -160,6 +160,7 @@ func (e *expander) list(p *syntax.ParamExp) bool {
 		if i > 0 {
 			e.flush()
 		}
+		e.cur.soft = e.cur.soft || w.soft
 		if w.exact() {
 			e.cur.literal(w.text, true)
 		} else {
@@ -175,20 +176,21 @@ func (e *expander) elements(p *syntax.ParamExp) ([]arg, bool) {
 		return nil, false
 	}
 	if p.Param.Value == "@" && p.Index == nil {
-		if !e.st.argsKnown || e.whole {
+		args, known := e.a.arguments(e.c, e.st, e.c.at(p))
+		if !known || e.whole {
 			return nil, true
 		}
-		return append([]arg{}, e.st.args...), true
+		return append([]arg{}, args...), true
 	}
 	w, ok := p.Index.(*syntax.Word)
 	if !ok || w.Lit() != "@" {
 		return nil, false
 	}
-	v := e.st.vars[p.Param.Value]
-	if v == nil || !v.array || e.whole {
+	t := e.c.facts.last(p.Param.Value, e.c.at(p))
+	if t == nil || t.value == nil || !t.value.array || e.whole {
 		return nil, true
 	}
-	return append([]arg{}, v.list...), true
+	return append([]arg{}, t.value.list...), true
 }
 
 // plain reports whether the expansion has neither operator nor prefix; it may have an index.
@@ -224,22 +226,25 @@ func (e *expander) param(p *syntax.ParamExp, quoted bool) {
 		e.unknown(arg{form: formOpaque}, quoted)
 		return
 	}
-	v := e.a.variable(e.st, name)
+	v := e.a.variable(e.c, e.st, name, e.c.at(p))
+	e.cur.soft = e.cur.soft || v.soft
 	switch {
 	case !v.exact():
 		e.unknown(v, quoted)
 	case quoted || e.whole:
 		e.cur.literal(v.text, true)
 	default:
-		e.split(v.text)
+		e.split(v)
 	}
 }
 
 // split adds a known value that is not quoted: blanks in it separate words, and wildcards count.
-func (e *expander) split(value string) {
+func (e *expander) split(v arg) {
+	value := v.text
 	for i, word := range strings.FieldsFunc(value, isBlank) {
 		if i > 0 || isBlank(rune(value[0])) {
 			e.flush()
+			e.cur.soft = v.soft
 		}
 		e.cur.literal(word, false)
 	}
@@ -250,40 +255,52 @@ func (e *expander) split(value string) {
 
 func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }
 
-// variable returns what is known of a parameter.
-func (a *analyser) variable(st *state, name string) arg {
+// arguments returns the positional parameters where they are used, false where they are not known.
+func (a *analyser) arguments(c ctx, st *state, at use) ([]arg, bool) {
+	if t := c.facts.last(arguments, at); t != nil && t.value != nil {
+		return t.value.list, true
+	}
+	if c.facts.wild || len(c.facts.names[arguments]) > 0 || !st.argsKnown {
+		return nil, false
+	}
+	return st.args, true
+}
+
+// variable returns what is known of a parameter where it is used.
+func (a *analyser) variable(c ctx, st *state, name string, at use) arg {
+	unknown := arg{form: formOpaque}
 	if len(name) == 1 && name[0] >= '1' && name[0] <= '9' {
+		args, known := a.arguments(c, st, at)
 		n := int(name[0] - '1')
 		switch {
-		case !st.argsKnown || slices.ContainsFunc(st.args, func(a arg) bool { return a.many }):
-			return arg{form: formOpaque}
-		case n < len(st.args):
-			return st.args[n]
-		default:
-			return exactly("")
+		case !known || slices.ContainsFunc(args, func(a arg) bool { return a.many }):
+			return unknown
+		case n < len(args):
+			return args[n]
 		}
+		return arg{soft: true}
 	}
-	if name == "_" {
-		return arg{form: formOpaque}
+	if t := c.facts.last(name, at); t != nil && t.value != nil && !t.value.array {
+		return t.value.arg
 	}
-	if v, ok := st.vars[name]; ok {
-		if v == nil || v.array || v.keyed {
-			return arg{form: formOpaque}
-		}
-		return v.arg
+	if c.facts.number(name, at) || name == "?" || name == "#" || name == "$" {
+		return arg{form: formOpaque, num: true}
 	}
-	if dynamic(name) || name == "?" || name == "#" || name == "$" {
+	if c.facts.wild || len(c.facts.names[name]) > 0 {
+		return unknown
+	}
+	if dynamic(name) {
 		return arg{form: formOpaque, num: true}
 	}
 	if name == "HOME" && a.w.Home != "" {
-		return exactly(a.w.Home)
+		return arg{text: a.w.Home, soft: true}
 	}
-	if a.w.Var != nil {
+	if a.w.Var != nil && name != "_" {
 		if value, ok := a.w.Var(name); ok && !strings.Contains(value, unresolved) {
-			return exactly(value)
+			return arg{text: value, soft: true}
 		}
 	}
-	return arg{form: formOpaque}
+	return unknown
 }
 
 // paramParts follows what is nested in an expansion, and what it does besides expanding.
@@ -316,7 +333,7 @@ func (a *analyser) paramParts(c ctx, st *state, p *syntax.ParamExp) {
 		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if p.Param != nil {
-			a.assignName(st, p.Param.Value, nil)
+			a.assignName(p.Param.Value)
 		}
 	}
 }
