@@ -185,6 +185,9 @@ func unreadable(src string) string {
 	if !utf8.ValidString(src) {
 		return "the command is not valid UTF-8, so that shells differ in how they read it"
 	}
+	if strings.HasSuffix(src, `\`) {
+		return "the command ends with a backslash, and shells differ in what they make of it"
+	}
 	open, sharp := 0, false
 	for i := range len(src) {
 		switch c := src[i]; {

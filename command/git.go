@@ -83,9 +83,15 @@ func gitProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.writes = a.writes || kind != "look"
 	a.gitOutside(st, args)
 	a.gitArguments(c, st, sub.text, args)
+	a.gitReads(st, sub.text, args)
+	if t, ok := gitKeeps[sub.text]; ok && kind == "record" && !t.only(args) {
+		a.unknown(tongs.EffectDelete, "what git "+sub.text+" does with these options is not known; it may lose what is committed")
+	}
 	switch kind {
+	case "record":
+		a.gitRecord(sub.text, args)
 	case "tree":
-		a.gitTree(sub.text, args)
+		a.gitTree(st, sub.text, args)
 	case "destroy":
 		a.gitDestroy(sub.text, args)
 	case "remote":
@@ -104,89 +110,50 @@ func (a *analyser) gitConfig(c ctx, st *state, setting arg) {
 	}
 }
 
-// gitDanger are options by which git runs a program, and those that write.
-var gitDanger = []struct{ sub, option, role string }{
-	{"", "--upload-pack", "run"},
-	{"", "--receive-pack", "run"},
-	{"", "--upload-archive", "run"},
+// gitDanger are options by which git runs a program, reads or writes a file, or loses something. No subcommand means all.
+var gitDanger = []struct{ subs, options, role string }{
+	{"", "--upload-pack --receive-pack --upload-archive", "run"},
 	{"push fetch pull archive clone ls-remote", "--exec", "run"},
 	{"fetch clone", "-u", "run"},
 	{"clone init", "--template", "run"},
 	{"clone", "-c", "run"},
-	{
-		"clone submodule",
-		"--config", "run",
-	},
-	{"grep", "-O", "run"},
-	{"grep", "--open-files-in-pager", "run"},
-	{
-		"diff log show whatchanged range-diff",
-		"--ext-diff", "run",
-	},
-	{"rebase", "-x", "run"},
-	{"rebase", "--exec", "run"},
-	{"rebase", "-i", "run"},
-	{"rebase", "--interactive", "run"},
+	{"clone submodule", "--config", "run"},
+	{"grep", "-O --open-files-in-pager --ext-grep", "run"},
+	{"diff log show whatchanged range-diff stash reflog diff-tree diff-index diff-files format-patch", "--ext-diff", "run"},
+	{"rebase", "-x --exec -i --interactive --edit-todo", "run"},
 	{"rebase merge cherry-pick revert pull am", "--strategy", "run"},
-	{
-		"rebase merge cherry-pick revert pull", "-s",
-		"run",
-	},
-	{"commit tag", "--edit", ""},
-	{"am", "--show-current-patch", ""},
+	{"rebase merge cherry-pick revert pull", "-s", "run"},
 	{"branch config", "--edit-description", "run"},
+	{"archive", "--remote", "run"},
+	{"help", "-w --web -i --info", "run"},
+	{"stash", "--exec", "run"},
 	{"", "--output", "write"},
 	{"format-patch archive", "-o", "write"},
 	{"format-patch", "--output-directory", "write"},
-	{"archive", "--remote", "run"},
 	{"archive", "--add-file", "read"},
-	{"commit notes tag", "-F", "read"},
-	{"commit notes tag", "--file", "read"},
-	{"commit", "-t", "read"},
-	{"commit", "--template", "read"},
-	{"branch", "-D", "delete"},
-	{
-		"branch", "--delete",
-		"delete",
-	},
-	{"branch", "-d", "delete"},
-	{"branch", "-f", "delete"},
-	{"branch", "--force", "delete"},
-	{"branch", "-M", "delete"},
-	{"tag", "-d", "delete"},
-	{"tag", "--delete", "delete"},
-	{"tag", "-f", "delete"},
-	{"commit", "--no-verify", ""},
-	{"blame", "--contents", "read"},
-	{"blame", "--ignore-revs-file", "read"},
-	{"ls-files", "--exclude-from", "read"},
-	{"ls-files", "-X", "read"},
-	{
-		"",
-		"--pathspec-from-file", "read",
-	},
-	{"cat-file", "--textconv", ""},
-	{"help", "-w", "run"},
-	{"help", "--web", "run"},
-	{"help", "-i", "run"},
-	{
-		"grep", "-f",
-		"read",
-	},
-	{"grep diff log", "--no-index", ""},
+	{"commit notes tag merge", "-F --file", "read"},
+	{"commit", "-t --template", "read"},
+	{"blame", "--contents --ignore-revs-file -S", "read"},
+	{"ls-files", "--exclude-from -X", "read"},
+	{"", "--pathspec-from-file", "read"},
+	{"grep", "-f", "read"},
 	{"log diff show", "-O", "read"},
-	{"checkout switch", "-f", "delete"},
-	{"checkout switch", "--force", "delete"},
-	{"checkout switch", "--discard-changes", "delete"},
-	{"checkout switch", "-B", "delete"},
-	{"switch", "-C", "delete"},
+	{"format-patch", "--signature-file", "read"},
+	{"branch tag", "-d --delete -f --force", "delete"},
+	{"branch", "-D -M -C", "delete"},
+	{"notes", "-f --force", "delete"},
+	{"checkout switch", "-f --force --discard-changes -B", "delete"},
+	{"switch", "-C --force-create", "delete"},
+	{"worktree", "-f --force -B", "delete"},
+	{"checkout-index", "-f --force", "delete"},
+	{"read-tree", "--reset", "delete"},
+	{"merge rebase cherry-pick revert am", "--abort --skip --quit", "delete"},
 	{"gc", "--prune", "delete"},
-	{"stash", "--exec", "run"},
-	{"commit tag", "--gpg-sign", ""},
-	{
-		"fetch pull", "--prune",
-		"delete",
-	},
+	{"fetch pull", "-p --prune -P --prune-tags", "delete"},
+	{"fetch", "-f --force", "delete"},
+	{"push", "-f --force --force-with-lease -d --delete --mirror --prune", "delete"},
+	{"symbolic-ref", "-d --delete", "delete"},
+	{"repack", "-a -A -d", "delete"},
 }
 
 // gitArguments follows the options of a subcommand. Git takes any unique beginning of a long option.
@@ -210,19 +177,24 @@ func (a *analyser) gitArguments(c ctx, st *state, sub string, args []arg) {
 			continue
 		}
 		for _, d := range gitDanger {
-			if d.role == "" || d.sub != "" && !slices.Contains(strings.Fields(d.sub), sub) || !gitMatches(d.option, name) {
+			if d.subs != "" && !listed(d.subs, sub) {
 				continue
 			}
-			value := arg{form: formOpaque, src: w.src}
-			switch {
-			case has:
-				value = w.after(len(w.text) - len(attached))
-			case len(d.option) == 2 && len(name) > 2:
-				value = w.after(2)
-			case i+1 < len(args):
-				value = args[i+1]
+			for option := range strings.FieldsSeq(d.options) {
+				if !gitMatches(option, name) {
+					continue
+				}
+				value := arg{form: formOpaque, src: w.src}
+				switch {
+				case has:
+					value = w.after(len(w.text) - len(attached))
+				case len(option) == 2 && strings.HasPrefix(name, option) && len(name) > 2:
+					value = w.after(2)
+				case i+1 < len(args):
+					value = args[i+1]
+				}
+				a.gitDangerous(c, st, "git "+sub+" "+option, d.role, value)
 			}
-			a.gitDangerous(c, st, "git "+sub+" "+d.option, d.role, value)
 		}
 	}
 }
@@ -267,11 +239,63 @@ func (a *analyser) gitOutside(st *state, args []arg) {
 	}
 }
 
-func (a *analyser) gitTree(sub string, args []arg) {
-	first := ""
-	if len(args) > 0 {
-		first = args[0].text
+// gitKeeps are the options under which a subcommand that can lose something loses nothing. An option that is not here,
+// such as one of a bundle or an abbreviation, may be any other.
+var gitKeeps = map[string]options{
+	"branch": `a r v l i q t? u: m c all remotes verbose list ignore-case quiet track? set-upstream-to: unset-upstream
+ move copy show-current contains? no-contains? merged? no-merged? points-at: sort: format: color? no-color column?
+ no-column abbrev? no-abbrev create-reflog no-track omit-empty`,
+	"tag": `l n? v a m: F: e s u: i list verify annotate message: file: edit sign cleanup: local-user: create-reflog
+ column? no-column contains? no-contains? merged? no-merged? sort: points-at: format: color? no-color ignore-case
+ no-sign omit-empty`,
+	"symbolic-ref": "q quiet short m: recurse no-recurse",
+	"gc":           "q quiet auto aggressive no-prune keep-largest-pack",
+	"repack":       "q quiet l local f F n m b window: depth: threads: window-memory: write-bitmap-index write-midx",
+	"reset":        "q quiet mixed soft N intent-to-add refresh no-refresh pathspec-from-file: pathspec-file-nul",
+	"restore": `S staged s: source: q quiet progress no-progress ignore-unmerged pathspec-from-file: pathspec-file-nul
+ overlay no-overlay`,
+	"rm":    "cached r q quiet n dry-run f force ignore-unmatch sparse pathspec-from-file: pathspec-file-nul",
+	"clean": "n dry-run d x X q quiet e: exclude:",
+}
+
+// only reports whether all options among the words are in the table.
+func (t options) only(words []arg) bool {
+	g := t.parse(words, false)
+	return len(g.strange) == 0 && g.maybe == nil
+}
+
+// gitRecord follows what is special about subcommands that mostly write to the repository only.
+func (a *analyser) gitRecord(sub string, args []arg) {
+	first := firstWord(args)
+	switch {
+	case sub == "notes" && listed("remove prune merge copy", first):
+		a.unknown(tongs.EffectDelete, "git notes "+first+" can lose notes")
+	case sub != "remote" || first == "" || listed("get-url -v --verbose", first) && len(args) < 3:
+	case first == "add" && remoteAdd.only(args[1:]):
+		a.gitURLs(sub, args)
+	case first == "show" || first == "update" || first == "prune":
+		a.network("", false, "git remote "+first+" talks to a remote")
+		if first != "show" {
+			a.unknown(tongs.EffectDelete, "git remote "+first+" can lose what was fetched")
+		}
+	default:
+		a.gitURLs(sub, args)
+		a.unknown(tongs.EffectDelete, "git remote "+first+" changes where others are fetched from and pushed to")
 	}
+}
+
+const remoteAdd = options("t: m: tags no-tags mirror?")
+
+// firstWord returns what is known of the first word.
+func firstWord(args []arg) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0].text
+}
+
+func (a *analyser) gitTree(st *state, sub string, args []arg) {
+	first := firstWord(args)
 	switch {
 	case (sub == "stash" || sub == "worktree" || sub == "sparse-checkout") && (first == "list" || first == "show"),
 		sub == "reflog" && (first == "" || first == "show" || first == "HEAD" || first == "exists" ||
@@ -280,36 +304,46 @@ func (a *analyser) gitTree(sub string, args []arg) {
 	case sub == "stash" && (first == "drop" || first == "clear"):
 		a.unknown(tongs.EffectDelete, "git stash "+first+" loses what was stashed")
 		return
+	case sub == "reflog":
+		a.unknown(tongs.EffectDelete, "git reflog "+first+" can lose commits")
+		return
 	case sub == "worktree" && (first == "remove" || first == "prune"):
 		a.unknown(tongs.EffectDelete, "git worktree "+first+" deletes files")
 		return
 	case (sub == "archive" || sub == "format-patch") && slices.ContainsFunc(args,
 		func(w arg) bool { return w.is("--stdout") }):
 		return
-	case sub == "checkout" && (first == "-b" && len(args) <= 2), sub == "switch" && first == "-c" && len(args) <= 2:
+	case sub == "checkout" && first == "-b" && len(args) <= 2, sub == "switch" && first == "-c" && len(args) <= 2:
 		return // a new branch where one is: no file changes
 	}
-	if sub == "checkout" && slices.ContainsFunc(args, func(w arg) bool { return w.is("--") || w.is(".") }) {
+	if sub == "checkout" && a.checksOutFiles(st, args) {
 		a.unknown(tongs.EffectDelete, "git checkout of files loses changes that are not committed")
 	}
 	a.unknown(tongs.EffectWrite, "git "+sub+" writes files that are only known when it runs")
 }
 
-func (a *analyser) gitDestroy(sub string, args []arg) {
-	has := func(names ...string) bool {
-		return slices.ContainsFunc(args, func(w arg) bool { return w.exact() && slices.Contains(names, w.text) })
+// checksOutFiles reports whether git checkout may take files from elsewhere, rather than go to a branch.
+func (a *analyser) checksOutFiles(st *state, args []arg) bool {
+	operands := 0
+	for _, w := range args {
+		switch {
+		case w.is("--") || !w.exact() || a.isDir(st, w) || w.text != "" && a.knownFile(st, w):
+			return true
+		case !strings.HasPrefix(w.text, "-"):
+			operands++
+		}
 	}
-	sure := !slices.ContainsFunc(args, func(w arg) bool { return !w.exact() })
+	return operands > 1
+}
+
+func (a *analyser) gitDestroy(sub string, args []arg) {
+	g := gitKeeps[sub].parse(args, false)
+	keeps := gitKeeps[sub] != "" && gitKeeps[sub].only(args)
 	switch {
-	case sub == "reset" && sure && !has("--hard", "--merge", "--keep") && !hasAbbreviation(args, "--hard", "--merge",
-		"--keep"):
-		return
-	case sub == "restore" && sure && has("--staged", "-S") && !has("--worktree", "-W") && !hasAbbreviation(args,
-		"--worktree"):
-		return
-	case sub == "rm" && sure && has("--cached"):
-		return
-	case sub == "clean" && sure && has("-n", "--dry-run") && !has("-f", "--force"):
+	case sub == "reset" && keeps,
+		sub == "restore" && keeps && g.has("S", "staged"),
+		sub == "rm" && keeps && g.has("cached"),
+		sub == "clean" && keeps && g.has("n", "dry-run"):
 		return
 	}
 	a.unknown(tongs.EffectDelete, "git "+sub+" loses what is not committed")
@@ -318,19 +352,10 @@ func (a *analyser) gitDestroy(sub string, args []arg) {
 	}
 }
 
-func hasAbbreviation(args []arg, names ...string) bool {
-	return slices.ContainsFunc(args, func(w arg) bool {
-		return len(w.text) > 2 && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, w.text) })
-	})
-}
-
 // gitRemote follows what talks to another machine.
 func (a *analyser) gitRemote(c ctx, st *state, sub string, args []arg) {
 	if sub == "submodule" {
-		first := ""
-		if len(args) > 0 {
-			first = args[0].text
-		}
+		first := firstWord(args)
 		if first == "status" || first == "summary" || len(args) == 0 {
 			return
 		}
@@ -347,10 +372,8 @@ func (a *analyser) gitRemote(c ctx, st *state, sub string, args []arg) {
 		Kind: tongs.EffectNetwork, Unknown: true, Sends: sub == "push" || sub == "lfs",
 		Why: "git " + sub + " talks to a remote",
 	}
+	a.gitURLs(sub, args)
 	for _, w := range args {
-		if strings.Contains(w.text, "::") {
-			a.poison("git " + sub + " runs the helper that " + w.src + " names")
-		}
 		if u, err := url.Parse(w.text); err == nil && w.exact() && u.Scheme == "https" && validHost(u.Hostname()) {
 			e.Unknown, e.Host = false, urlHost(u)
 			e.Sends = e.Sends || u.User != nil
@@ -360,6 +383,19 @@ func (a *analyser) gitRemote(c ctx, st *state, sub string, args []arg) {
 	a.risk(e.Why)
 	if sub == "pull" || sub == "clone" {
 		a.unknown(tongs.EffectWrite, "git "+sub+" writes files that are only known when it runs")
+	}
+}
+
+// gitURLs looks for addresses by which git runs a program. Git runs git-remote-NAME for NAME::ADDRESS, and for
+// NAME://ADDRESS where it does not know NAME.
+func (a *analyser) gitURLs(sub string, args []arg) {
+	for _, w := range args {
+		scheme, rest, found := strings.Cut(w.text, ":")
+		switch {
+		case !w.exact() && !w.here(), strings.Contains(w.text, "::"),
+			found && strings.HasPrefix(rest, "//") && !listed("https http ssh git file", scheme):
+			a.poison("git " + sub + " may run the helper that " + w.src + " names")
+		}
 	}
 }
 

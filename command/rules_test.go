@@ -63,6 +63,11 @@ func newSite(t testing.TB) *site {
 	if err := os.Symlink("/etc", filepath.Join(dir, "out-link")); err != nil {
 		t.Fatal(err)
 	}
+	return openSite(t, dir)
+}
+
+func openSite(t testing.TB, dir string) *site {
+	t.Helper()
 	w, err := workspace.Open(workspace.Options{Dir: dir, LockDir: filepath.Join(t.TempDir(), "locks")})
 	if err != nil {
 		t.Fatal(err)

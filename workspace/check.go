@@ -116,7 +116,9 @@ func (w *Workspace) flag(e *tongs.Effect, st stat) {
 	var why string
 	var found bool
 	if e.Kind == tongs.EffectRead {
-		why, found = w.Secret(e.Path)
+		if why, found = w.Secret(e.Path); !found {
+			why, found = w.historySecret(e.Path)
+		}
 	} else {
 		why, found = w.Protected(e.Path)
 		if !found && e.Kind == tongs.EffectDelete && st.typ == tongs.FileDirectory {

@@ -1,0 +1,207 @@
+package gitdir
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxIndex is the largest index that is read, in bytes.
+const maxIndex = 256 << 20
+
+// Tracked returns the names of the files that the repository tracks which git would use in dir, relative to its top and
+// with slashes. Where there is no repository it returns none. It looks at the index only: a file that was tracked once
+// and is no longer is not among them.
+func Tracked(dir string) (names []string, err error) {
+	git, err := find(dir)
+	if err != nil || git == "" {
+		return nil, err
+	}
+	path := filepath.Join(git, "index")
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxIndex+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxIndex {
+		return nil, fmt.Errorf("%s is more than %d bytes long", path, maxIndex)
+	}
+	names, err = index(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return names, nil
+}
+
+// find returns the git directory that git would use in dir, "" where it would find none.
+func find(dir string) (string, error) {
+	for {
+		at := filepath.Join(dir, ".git")
+		info, err := os.Stat(at)
+		switch {
+		case err == nil && info.IsDir():
+			return at, nil
+		case err == nil:
+			return named(at)
+		case !errors.Is(err, fs.ErrNotExist) && !notDirectory(err):
+			return "", err
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", nil
+		}
+		dir = up
+	}
+}
+
+func notDirectory(err error) bool {
+	var p *fs.PathError
+	return errors.As(err, &p) && strings.Contains(p.Err.Error(), "not a directory")
+}
+
+// named returns the git directory that a .git file names.
+func named(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if err != nil {
+		return "", err
+	}
+	dir, ok := strings.CutPrefix(string(data), "gitdir: ")
+	if !ok {
+		return "", fmt.Errorf("%s does not name a git directory", file)
+	}
+	dir = strings.TrimRight(dir, "\r\n")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(file), dir)
+	}
+	return dir, nil
+}
+
+var errIndex = errors.New("it is not an index that can be read")
+
+// index returns the names in an index of git, of version 2, 3 or 4.
+func index(data []byte) ([]string, error) {
+	hash := sha1.Size
+	if n := len(data) - sha256.Size; n > 0 {
+		if sum := sha256.Sum256(data[:n]); bytes.Equal(sum[:], data[n:]) {
+			hash = sha256.Size
+		}
+	}
+	if len(data) < 12+hash || string(data[:4]) != "DIRC" {
+		return nil, errIndex
+	}
+	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
+	if version < 2 || version > 4 {
+		return nil, errIndex
+	}
+	r := indexReader{data: data[:len(data)-hash], at: 12, hash: hash, version: version}
+	var names []string
+	for range count {
+		name, ok := r.entry()
+		if !ok {
+			return nil, errIndex
+		}
+		names = append(names, name)
+	}
+	if !r.whole() {
+		return nil, errIndex
+	}
+	return names, nil
+}
+
+type indexReader struct {
+	data     []byte
+	at, hash int
+	version  uint32
+	last     string
+}
+
+// entry returns the name of the next entry.
+func (r *indexReader) entry() (string, bool) {
+	start, head := r.at, 40+r.hash+2
+	if r.at+head > len(r.data) {
+		return "", false
+	}
+	flags := binary.BigEndian.Uint16(r.data[r.at+head-2:])
+	mode := binary.BigEndian.Uint32(r.data[r.at+24:])
+	r.at += head
+	if flags&0x4000 != 0 {
+		r.at += 2
+	}
+	if mode>>12 == 4 || r.at > len(r.data) {
+		return "", false // a whole directory, as a sparse index has it
+	}
+	keep := ""
+	if r.version == 4 {
+		strip, ok := r.varint()
+		if !ok || strip > len(r.last) {
+			return "", false
+		}
+		keep = r.last[:len(r.last)-strip]
+	}
+	n := bytes.IndexByte(r.data[r.at:], 0)
+	if n < 0 {
+		return "", false
+	}
+	name := keep + string(r.data[r.at:r.at+n])
+	r.at += n + 1
+	if r.version < 4 {
+		r.at += (8 - (r.at-start)%8) % 8
+	}
+	if name == "" || name < r.last {
+		return "", false
+	}
+	r.last = name
+	return name, true
+}
+
+func (r *indexReader) varint() (int, bool) {
+	n := 0
+	for i := 0; r.at < len(r.data) && i < 5; i++ {
+		b := r.data[r.at]
+		r.at++
+		if i > 0 {
+			n++
+		}
+		n = n<<7 | int(b&0x7f)
+		if b&0x80 == 0 {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// whole reports whether the rest are extensions, and none that has entries elsewhere.
+func (r *indexReader) whole() bool {
+	for r.at < len(r.data) {
+		if r.at+8 > len(r.data) {
+			return false
+		}
+		name := string(r.data[r.at : r.at+4])
+		size := int(binary.BigEndian.Uint32(r.data[r.at+4:]))
+		r.at += 8 + size
+		if name == "link" || name == "sdir" || r.at > len(r.data) {
+			return false
+		}
+	}
+	return r.at == len(r.data)
+}
