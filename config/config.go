@@ -2,8 +2,8 @@
 // the workspace's, each a layer with less authority than the one before. Every word about approval becomes a
 // [tongs.Rule] that says where it stands.
 //
-// Reading is strict: a file that cannot be read, understood or trusted to be the administrator's is an error, never
-// an absent one. A workspace file that nobody vouched for can only narrow what the other layers allow.
+// Reading is strict: a file that cannot be read or understood, or that somebody else than its owner could have written,
+// is an error, never an absent one. A workspace file that nobody vouched for can only narrow what the other layers allow.
 package config
 
 import (
@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // The names of the files.
@@ -212,15 +213,15 @@ func (opt *Options) load(f *File) (*layer, error) {
 func (opt *Options) read(f *File) ([]byte, error) {
 	switch f.Layer {
 	case tongs.LayerManaged:
-		return readManaged(f.Path, opt.ManagedOwner)
+		return readOwned(f.Path, opt.ManagedOwner)
 	case tongs.LayerWorkspace:
 		// A link could make the error message of a file that is not ours show a line of one that is.
 		if info, err := os.Lstat(f.Path); err == nil && info.Mode()&os.ModeSymlink != 0 {
 			return nil, errors.New("is a symbolic link; put the file itself there")
 		}
-		return readRegular(f.Path, false, nil)
+		return readRegular(f.Path)
 	}
-	return readRegular(f.Path, true, nil)
+	return readOwned(f.Path, owned.User())
 }
 
 // Summary names the files that were found, for messages.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // The environment variables that name directories.
@@ -109,12 +110,23 @@ func absolute(name, dir string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// MakeStateDir creates the state directory, private to its owner, or refuses one that others can write.
+// MakeStateDir creates the state directory, private to its owner, or refuses one that others can write, or could put
+// another in the place of.
 func MakeStateDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	f, err := owned.MakeDir(dir)
+	if err != nil {
 		return failed(fmt.Errorf("state directory: %w", err))
 	}
-	if err := ours(dir); err != nil {
+	defer f.Close()
+	if err := tighten(f); err != nil {
+		return failed(fmt.Errorf("state directory: %w", err))
+	}
+	return nil
+}
+
+// CheckStateDir refuses a state directory that others could have written. One that does not exist yet is fine.
+func CheckStateDir(dir string) error {
+	if err := owned.Check(dir, owned.User()); err != nil {
 		return failed(fmt.Errorf("state directory: %w", err))
 	}
 	return nil

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
+
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // Hash identifies the content of a file, as trust is bound to it.
@@ -18,60 +18,46 @@ func Hash(data []byte) string {
 }
 
 // readRegular reads a regular file of at most one byte more than a configuration file may have. It never waits for
-// what is not one. A link is followed where follow is set, else it is an error. check may refuse the opened file.
-func readRegular(path string, follow bool, check func(f *os.File) error) ([]byte, error) {
-	f, err := openNonblocking(path, follow)
+// what is not one. A link is an error.
+func readRegular(path string) ([]byte, error) {
+	f, err := openNonblocking(path)
 	if err != nil {
-		return nil, bare(err)
+		return nil, owned.Bare(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, bare(err)
+		return nil, owned.Bare(err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("is not a regular file")
-	}
-	if check != nil {
-		if err := check(f); err != nil {
-			return nil, err
-		}
 	}
 	if info.Size() > maxFileSize {
 		return nil, fmt.Errorf("the file has %d bytes; at most %d are read", info.Size(), maxFileSize)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	return data, owned.Bare(err)
+}
+
+// ReadUser returns the user's own configuration file, to edit it. A missing one is empty; one that others could have
+// written is an error, as everywhere.
+func ReadUser(path string) ([]byte, error) {
+	data, err := readOwned(path, owned.User())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, bare(err)
+		return nil, failed(Problem{File: path, Message: err.Error()})
 	}
 	return data, nil
 }
 
-// readManaged reads the administrator's file. A file, or a directory of it, that others could have written is
-// refused, and so is a link that leads nowhere: an absent policy must really be absent.
-func readManaged(path string, owner int) ([]byte, error) {
-	if _, err := os.Lstat(path); err != nil {
-		return nil, bare(err)
+// readOwned reads a file that counts because of where it is. It must be its owner's, or root's, and so must every
+// directory above it: nobody else can have written it, nor removed it.
+func readOwned(path string, owner int) ([]byte, error) {
+	data, err := owned.ReadFile(path, owner, maxFileSize)
+	if e, ok := errors.AsType[*owned.Error](err); ok && e.Path == path {
+		return nil, fmt.Errorf("%s; %s", e.Problem, e.Fix) // the path stands before it
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return nil, bare(err)
-	}
-	defer dir.Close()
-	if err := ownedBy(dir, owner); err != nil {
-		return nil, fmt.Errorf("its directory %w", err)
-	}
-	data, err := readRegular(path, true, func(f *os.File) error { return ownedBy(f, owner) })
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("is a link to a file that does not exist")
-	}
-	return data, err
-}
-
-// bare takes the path off an error that will be shown with it.
-func bare(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("cannot be read: %w", pe.Err)
-	}
-	return err
+	return data, owned.Bare(err)
 }

@@ -1,12 +1,14 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 )
 
@@ -155,7 +157,7 @@ func TestManagedFileMustBeTheAdministrators(t *testing.T) {
 		t.Skip("permission bits are not how Windows tells who can write")
 	}
 	s := newSite(t).managed("approval: {}\n")
-	for _, mode := range []os.FileMode{0o664, 0o646, 0o666} {
+	for _, mode := range []os.FileMode{0o646, 0o666} {
 		if err := os.Chmod(s.opt.Managed, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +171,7 @@ func TestManagedFileMustBeTheAdministrators(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(s.opt.Managed), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.fail(); !strings.Contains(got, "its directory is writable by others") {
+	if got := s.fail(); !strings.Contains(got, filepath.Dir(s.opt.Managed)+" is writable by others") {
 		t.Errorf("open directory: %s", got)
 	}
 	if err := os.Chmod(filepath.Dir(s.opt.Managed), 0o755); err != nil {
@@ -183,6 +185,64 @@ func TestManagedFileMustBeTheAdministrators(t *testing.T) {
 	}
 	if got := s.fail(); !strings.Contains(got, "is owned by user") {
 		t.Errorf("foreign owner: %s", got)
+	}
+}
+
+// What counts because of where it is must be the user's own, on the whole way to it.
+func TestUserFilesMustBeTheUsers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("permission bits are not how Windows tells who can write")
+	}
+	change := map[string]func(s *site) error{
+		"file open to all":      func(s *site) error { return os.Chmod(filepath.Join(s.opt.ConfigDir, "config.yaml"), 0o666) },
+		"directory open to all": func(s *site) error { return os.Chmod(s.opt.ConfigDir, 0o777) },
+		"home open to all":      func(s *site) error { return os.Chmod(s.opt.Home, 0o777) },
+		"removed by anybody": func(s *site) error {
+			return errors.Join(os.Remove(filepath.Join(s.opt.ConfigDir, "config.yaml")), os.Chmod(s.opt.ConfigDir, 0o777))
+		},
+	}
+	if os.Getuid() == 0 {
+		change["a stranger's file"] = func(s *site) error { return os.Chown(filepath.Join(s.opt.ConfigDir, "config.yaml"), 4321, -1) }
+		change["a stranger's directory"] = func(s *site) error { return os.Chown(s.opt.ConfigDir, 4321, -1) }
+		change["a stranger's home"] = func(s *site) error { return os.Chown(s.opt.Home, 4321, -1) }
+		change["a link to a stranger's file"] = func(s *site) error {
+			file, other := filepath.Join(s.opt.ConfigDir, "config.yaml"), filepath.Join(s.opt.Workspace, "theirs")
+			return errors.Join(os.Rename(file, other), os.Chown(other, 4321, -1), os.Symlink(other, file))
+		}
+	}
+	for name, change := range change {
+		for _, unattended := range []bool{false, true} {
+			s := newSite(t).user("approval: {mode: all}\n")
+			s.opt.Unattended = unattended
+			if c := s.load(); c.Mode != tongs.ModeAll {
+				t.Fatalf("mode %s", c.Mode)
+			}
+			if err := change(s); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.fail(); !strings.Contains(got, "run: ch") || !strings.Contains(got, "(mode ") {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	}
+}
+
+// A worker of the user's directory is trusted because it is there.
+func TestOwnWorkersMustBeTheUsers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("permission bits are not how Windows tells who can write")
+	}
+	s := newSite(t)
+	path := filepath.Join(s.opt.ConfigDir, "mine.worker")
+	s.write(path, "---\ndescription: d\n---\nDo it.\n")
+	if w, err := config.LoadWorker(path, config.WorkerOptions{Own: true}); err != nil || !w.Trusted {
+		t.Fatalf("%v", err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.LoadWorker(path, config.WorkerOptions{Own: true}); err == nil || !strings.Contains(err.Error(), "writable by others") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -216,8 +276,16 @@ func TestDirectories(t *testing.T) {
 	if err := os.Chmod(state, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := config.MakeStateDir(state); err == nil || !strings.Contains(err.Error(), "writable by others") {
-		t.Errorf("an open state directory: %v", err)
+	for _, open := range []string{state, filepath.Dir(state)} {
+		if err := errors.Join(os.Chmod(state, 0o700), os.Chmod(open, 0o777)); err != nil {
+			t.Fatal(err)
+		}
+		if err := config.MakeStateDir(state); err == nil || !strings.Contains(err.Error(), open+" is writable by others") {
+			t.Errorf("%s is open: %v", open, err)
+		}
+		if err := config.CheckStateDir(state); err == nil || !strings.Contains(err.Error(), open+" is writable by others") {
+			t.Errorf("%s is open: %v", open, err)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/schema"
 	"github.com/tongs-ai/tongs/worker"
@@ -60,7 +61,11 @@ func LoadWorker(path string, opt WorkerOptions) (*Worker, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 && !opt.Own {
 		return nil, failed(Problem{File: path, Message: "is a symbolic link; name the file itself"})
 	}
-	data, err := readRegular(path, opt.Own, nil)
+	read := readRegular
+	if opt.Own { // it is trusted because of where it is
+		read = func(path string) ([]byte, error) { return readOwned(path, owned.User()) }
+	}
+	data, err := read(path)
 	if err != nil {
 		return nil, failed(Problem{File: path, Message: err.Error()})
 	}

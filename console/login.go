@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // keyFile is the name of the file with the key that logins are signed with, in the state directory.
@@ -70,16 +71,12 @@ func signingKey(stateDir string) ([]byte, error) {
 			}
 		}
 	}
-	info, err := os.Lstat(path)
+	data, err := owned.ReadFile(path, owned.User(), 4096)
 	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(string(data)))
-	if err != nil || len(key) < 32 || !info.Mode().IsRegular() {
+	if err != nil || len(key) < 32 {
 		return nil, fmt.Errorf("%s does not hold a key; remove it, and a new one is made", path)
 	}
 	return key, nil

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // record is what is known of one tool.
@@ -64,7 +66,7 @@ func (s store) load(name, dir string) (*record, error) {
 	if s.dir == "" {
 		return none, nil
 	}
-	data, err := os.ReadFile(s.path(name))
+	data, err := owned.ReadFile(s.path(name), owned.User(), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, nil
 	}
@@ -72,7 +74,7 @@ func (s store) load(name, dir string) (*record, error) {
 		return nil, err
 	}
 	r := &record{}
-	if err := json.Unmarshal(data, r); err != nil || len(data) > maxRecord {
+	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("%s cannot be read; remove it, and approve the tool again: %w", s.path(name), err)
 	}
 	if r.Tool != name || r.Dir != dir {

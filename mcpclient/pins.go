@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // Record is what is known of one server.
@@ -118,17 +119,12 @@ func (d Directory) Load(server, identity string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	data, err := owned.ReadFile(path, owned.User(), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxRecord+1))
-	if err != nil || len(data) > maxRecord {
-		return nil, errors.Join(fmt.Errorf("%s cannot be read; remove it, and review the server again", path), err)
+		return nil, fmt.Errorf("%s cannot be used: %w; or remove it, and review the server again", path, err)
 	}
 	r, err := decodeRecord(data, server, identity)
 	if err != nil {

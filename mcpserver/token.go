@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // tokenFile is the name of the file with the token, in the state directory.
@@ -54,9 +56,9 @@ func readToken(path string) (string, error) {
 	if err := readableByOwner(path, info); err != nil {
 		return "", err
 	}
-	data, err := os.ReadFile(path)
+	data, err := owned.ReadFile(path, owned.User(), 4096)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < 32 || strings.ContainsAny(token, " \t\r\n") {

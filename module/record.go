@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/mcpclient"
 )
 
@@ -35,6 +36,9 @@ type record struct {
 	Definitions *mcpclient.Definitions `json:"definitions,omitempty"`
 }
 
+// maxRecord is how large the file of a record may be.
+const maxRecord = 16 << 20
+
 // store keeps records below one private directory. The empty one keeps nothing.
 type store struct{ dir string }
 
@@ -45,7 +49,7 @@ func (s store) load(key string) (*record, error) {
 	if s.dir == "" {
 		return &record{}, nil
 	}
-	data, err := os.ReadFile(s.path(key))
+	data, err := owned.ReadFile(s.path(key), owned.User(), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &record{}, nil
 	}

@@ -6,25 +6,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // prepareFile makes sure that the file exists, is a regular file of mode 0600, and lies in a directory that nobody
 // else can change.
 func prepareFile(path string) error {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("state directory %s cannot be made: %w: set TONGS_STATE_DIR to one that can", dir, err)
-	}
-	info, err := os.Stat(dir)
+	opened, err := owned.MakeDir(dir)
 	if err != nil {
-		return fmt.Errorf("state directory %s: %w", dir, err)
+		return fmt.Errorf("state directory %s cannot be used: %w: or set TONGS_STATE_DIR to another", dir, err)
 	}
-	if !info.IsDir() {
-		return fmt.Errorf("state directory %s is not a directory", dir)
-	}
-	if err := checkDir(dir, info); err != nil {
-		return err
-	}
+	defer opened.Close()
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case err == nil:

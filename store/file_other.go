@@ -7,6 +7,4 @@ import "io/fs"
 // hasModes says that permission bits mean nothing here: a profile directory is private by its access list.
 const hasModes = false
 
-func checkDir(string, fs.FileInfo) error { return nil }
-
 func checkOwner(string, fs.FileInfo) error { return nil }

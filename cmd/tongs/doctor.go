@@ -160,6 +160,9 @@ func checkRules(cfg *config.Config) (checks []check) {
 }
 
 func checkState(ctx context.Context, dir string) []check {
+	if err := config.CheckStateDir(dir); err != nil {
+		return []check{{"state", "fail", err.Error()}}
+	}
 	info, err := os.Stat(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return []check{{"state", "ok", dir + " (not there yet)"}}

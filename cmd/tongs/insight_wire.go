@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -84,9 +81,7 @@ func (f *ruleFile) read() (path string, data []byte, err error) {
 		if file.Layer != tongs.LayerUser || file.Narrows {
 			continue
 		}
-		if data, err = os.ReadFile(file.Path); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
+		data, err = config.ReadUser(file.Path)
 		return file.Path, data, err
 	}
 	return "", nil, tongs.Errorf(tongs.CodeConfigError, "no configuration file of yours was found that rules could be saved in")

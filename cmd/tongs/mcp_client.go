@@ -136,9 +136,7 @@ func (a *app) userConfig() (path string, data []byte, err error) {
 		return "", nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
 	}
 	path = filepath.Join(dir, config.UserFile)
-	if data, err = os.ReadFile(path); errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
+	data, err = config.ReadUser(path)
 	return path, data, err
 }
 

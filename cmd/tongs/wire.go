@@ -61,6 +61,9 @@ func (a *app) locate() (place, error) {
 
 // configure reads the configuration. The state file is opened only where a workspace file may be trusted.
 func (a *app) configure(p place, w wiring) (*config.Config, error) {
+	if err := config.CheckStateDir(p.stateDir); err != nil {
+		return nil, err
+	}
 	var trustErr error
 	cfg, err := config.Load(config.Options{
 		Workspace: p.workspace, ConfigDir: p.configDir, Mode: w.mode, Unattended: w.unattended,

@@ -25,6 +25,10 @@ var floors = []struct {
 		[]string{""},
 	},
 	{
+		"1a° what is trusted by its place", "mechanisms that keep state or read configuration open it by this",
+		[]string{"internal/owned"},
+	},
+	{
 		"1a mechanisms", "each is of use alone and knows the vocabulary only",
 		[]string{
 			"internal/gitdir", "internal/id", "internal/jsonc", "internal/nearest", "internal/ran", "internal/secrets", "internal/shown", "internal/text",

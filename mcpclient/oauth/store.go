@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // Secret is text that no print and no log shows. It is written as it is by encoding/json, for the store.
@@ -174,17 +175,9 @@ func (d Directory) Load(server, identity string) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	data, err := owned.ReadFile(path, owned.User(), maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxDocument+1))
-	if err == nil && len(data) > maxDocument {
-		err = errors.New("it is too large")
 	}
 	var l *Login
 	if err == nil {
