@@ -1,0 +1,210 @@
+package gitdir
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Name is a path that the configuration of git names, and that git runs or obeys.
+type Name struct {
+	Path string
+	// Tree means everything at and below the path. Otherwise it means a file: a directory there is nothing that git runs.
+	Tree bool
+	// Why completes "git ".
+	Why string
+}
+
+// hookNames are the programs that git runs from a directory of hooks.
+var hookNames = []string{
+	"applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
+	"post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "proc-receive",
+	"post-receive", "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite",
+	"sendemail-validate", "fsmonitor-watchman", "query-watchman", "p4-changelist", "p4-prepare-changelist", "p4-post-changelist",
+	"p4-pre-submit", "post-index-change",
+}
+
+// Named returns the paths below the roots that git would run or obey because the configuration of one of the git directories
+// names them, or the user's does. Roots and dirs have no links in them. Files are those that decided it.
+func (h Host) Named(roots, dirs []string) (names []Name, files []string, err error) {
+	n := naming{host: h, roots: roots, seen: map[Name]bool{}}
+	list, files, err := h.Effective("")
+	for _, root := range roots {
+		n.settings(list, root)
+	}
+	for _, dir := range dirs {
+		more, looked, failed := h.Effective(dir)
+		if files = append(files, looked...); failed != nil {
+			err = failed
+		}
+		for _, top := range Tops(dir) {
+			n.settings(more, real(top))
+		}
+	}
+	slices.Sort(files)
+	return n.names, slices.Compact(files), err
+}
+
+// naming collects names.
+type naming struct {
+	host  Host
+	roots []string
+	names []Name
+	seen  map[Name]bool
+}
+
+// settings takes what settings name for git that runs in the directory top.
+func (n *naming) settings(list []Setting, top string) {
+	for _, s := range list {
+		class, _ := ClassOf(s)
+		key := s.Key()
+		switch class {
+		case Hooks, Template:
+			for _, path := range n.host.expand(s.Value, top) {
+				n.directory(path, top, class, key)
+			}
+		case Obeys, Include:
+			base := top
+			if class == Include {
+				base = filepath.Dir(s.File)
+			}
+			for _, path := range n.host.expand(s.Value, base) {
+				n.add(path, true, "obeys what "+key+" names")
+			}
+		case Place:
+			for _, place := range []string{s.Value, s.Sub} {
+				if _, command, ok := strings.Cut(place, "::"); ok {
+					n.command(command, top, key)
+				}
+			}
+		case Runs:
+			n.command(s.Value, top, key)
+		}
+	}
+}
+
+// directory takes a directory from which git runs or copies programs. Of one that has a whole root or work tree in it, only
+// those names count that git uses.
+func (n *naming) directory(path, top string, class Class, key string) {
+	at := real(path)
+	whole := within(at, top)
+	for _, root := range n.roots {
+		whole = whole || within(at, root)
+	}
+	if !whole {
+		n.add(path, true, "runs what is in the directory that "+key+" names")
+		return
+	}
+	parts := hookNames
+	if class == Template {
+		parts = []string{"hooks", "config", "info/attributes"}
+	}
+	for _, name := range parts {
+		n.add(path+"/"+name, class == Template, "runs what is in the directory that "+key+" names")
+	}
+}
+
+var (
+	// blank and shell separate the words of a command: as they are written without their quotes, and as the shell may
+	// take them apart.
+	blank = regexp.MustCompile(`\s+`)
+	shell = regexp.MustCompile("[\\s\"'`;&|()<>={},$!\\\\]+")
+	// constants are words that name no file, and cd says where the words after it are.
+	constants = regexp.MustCompile(`^(?:[0-9]*|true|false|yes|no|on|off|[.]+|-.*)$`)
+	cd        = regexp.MustCompile(`\bcd\s+["']?([^\s"';&|]+)`)
+	quotes    = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
+	quoted    = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
+)
+
+// command takes the files that the words of a command may name, and perhaps more.
+func (n *naming) command(value, top, key string) {
+	bases := []string{top}
+	for _, m := range cd.FindAllStringSubmatch(value, -1) {
+		bases = append(bases, n.host.expand(m[1], top)...)
+	}
+	words := append(shell.Split(value, -1), blank.Split(quotes.Replace(value), -1)...)
+	for _, m := range quoted.FindAllStringSubmatch(value, -1) {
+		words = append(words, m[1]+m[2])
+	}
+	slices.Sort(words)
+	for _, word := range slices.Compact(words) {
+		if constants.MatchString(word) {
+			continue
+		}
+		for _, base := range bases {
+			paths := n.host.expand(word, base)
+			if rest, ok := strings.CutPrefix(word, "/"); ok { // what was left of $HOME/x, or of $(git rev-parse --show-toplevel)/x
+				for _, dir := range append(n.host.Homes, base) {
+					paths = append(paths, filepath.Join(dir, rest))
+				}
+			}
+			for _, path := range paths {
+				n.add(path, false, "runs what "+key+" names")
+			}
+		}
+	}
+}
+
+// add takes a path, the links on the way to it, and what they lead to, as far as they are below a root.
+func (n *naming) add(path string, tree bool, why string) {
+	links, at := follow(path)
+	for _, link := range links {
+		n.keep(Name{link, true, why})
+	}
+	n.keep(Name{at, tree, why})
+}
+
+func (n *naming) keep(name Name) {
+	below := slices.ContainsFunc(n.roots, func(root string) bool { return name.Path != root && within(root, name.Path) })
+	if below && !n.seen[name] {
+		n.seen[name] = true
+		n.names = append(n.names, name)
+	}
+}
+
+// within reports whether path is dir or below it. Both are clean.
+func within(dir, path string) bool {
+	return dir == path || dir == "/" || strings.HasPrefix(path, dir+string(filepath.Separator))
+}
+
+func real(path string) string {
+	_, at := follow(path)
+	return at
+}
+
+// maxLinks is how many links the system follows.
+const maxLinks = 40
+
+// follow returns the links on the way to an absolute path, and where it leads. What is not there leads to itself.
+func follow(path string) (links []string, at string) {
+	todo := strings.Split(filepath.ToSlash(path), "/")
+	at = string(filepath.Separator)
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		at = filepath.Join(at, name)
+		info, err := os.Lstat(at)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		to, err := os.Readlink(at)
+		if links = append(links, at); err != nil || len(links) > maxLinks {
+			return links, at
+		}
+		if at = filepath.Dir(at); filepath.IsAbs(to) {
+			at = string(filepath.Separator)
+		}
+		todo = append(strings.Split(filepath.ToSlash(to), "/"), todo...)
+	}
+	return links, at
+}
