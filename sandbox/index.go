@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -8,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tongs-ai/tongs/internal/gitdir"
 )
 
 // nameIndex remembers, for the trees that programs were run in, where names were found and what every directory looked
@@ -29,13 +33,15 @@ type nameDir struct {
 	name    string
 	stamp   stamp
 	entries int
-	// found are the names in it that match; gits are the repositories in it; repo says that it looks like one itself.
+	// found are the names in it that match; gits are those of them that lead to a repository; repo says that git takes it
+	// for one.
 	found []nameFound
 	gits  []string
 	repo  bool
 	subs  []*nameDir
-	// skips are the directories in it that are not looked into.
-	skips []string
+	// skips are the directories in it that are not looked into, and closed says that it could not be read.
+	skips  []string
+	closed bool
 }
 
 type nameFound struct {
@@ -85,19 +91,26 @@ type nameWalk struct {
 	skips   map[string]bool
 	found   func(p string, hide bool)
 	dirs    map[string]uint64 // inodes by path, where somebody wants to know them
+	// repositories are those that were found.
+	repositories []gitdir.Repository
 }
 
 // walk calls found for every match below root, and does not go into one.
 func (w *nameWalk) walk(t *nameTree, root string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w.visit(&t.top, root, nil)
+	w.visit(&t.top, root, nil, w.git && filepath.Base(root) == ".git")
 }
 
-func (w *nameWalk) visit(d *nameDir, path string, above []string) {
+// visit looks at a directory, of a git directory or any other.
+func (w *nameWalk) visit(d *nameDir, path string, above []string, git bool) {
 	now := stampOf(path)
 	if now == (stamp{}) || d.stamp != now {
-		w.read(d, path, above)
+		if git {
+			d.readGit(path)
+		} else {
+			w.read(d, path, above)
+		}
 		if d.stamp = now; time.Since(time.Unix(0, now.changed)) < w.settled {
 			d.stamp = stamp{}
 		}
@@ -108,11 +121,18 @@ func (w *nameWalk) visit(d *nameDir, path string, above []string) {
 	if w.left -= d.entries; w.left <= 0 {
 		return
 	}
+	if d.closed {
+		w.found(path, false)
+	}
 	if d.repo {
-		repositoryParts(path, w.found)
+		obeyed(path, w.found)
+		w.repositories = append(w.repositories, gitdir.Repository{Dir: path})
 	}
 	for _, name := range d.gits {
-		repositories(filepath.Join(path, name), maxNested, readDir, w.found)
+		if r, ok := gitdir.At(path, name); ok { // wherever that is
+			obeyed(r.Dir, w.found)
+			w.repositories = append(w.repositories, r)
+		}
 	}
 	for _, f := range d.found {
 		w.found(filepath.Join(path, f.name), f.hide)
@@ -124,52 +144,81 @@ func (w *nameWalk) visit(d *nameDir, path string, above []string) {
 		if w.left <= 0 {
 			return // what was not read has no stamp, and will be
 		}
-		w.visit(sub, path+string(filepath.Separator)+sub.name, append(slices.Clip(above), sub.name))
+		w.visit(sub, path+string(filepath.Separator)+sub.name, append(slices.Clip(above), sub.name), git || w.git && strings.EqualFold(sub.name, ".git"))
 	}
 }
 
 // read fills d from the directory. Of subdirectories that it had before, it keeps what is known.
 func (w *nameWalk) read(d *nameDir, path string, above []string) {
-	known := make(map[string]*nameDir, len(d.subs))
-	for _, sub := range d.subs {
-		known[sub.name] = sub
-	}
+	entries, known := d.list(path)
 	for i, name := range above {
 		above[i] = strings.ToLower(name)
 	}
-	entries := readDir(path)
-	*d = nameDir{name: d.name, entries: len(entries) + 1, repo: w.git && isRepository(entries)}
+	d.repo = w.git && isRepository(entries)
 	for _, e := range entries {
 		name := strings.ToLower(e.Name())
 		switch {
 		case w.git && e.IsDir() && name == ".git":
-			d.gits = append(d.gits, e.Name())
+			d.subs = append(d.subs, known(e.Name()))
 		case w.names.hide.match(above, name):
 			d.found = append(d.found, nameFound{e.Name(), true})
 		case w.names.protect.match(above, name):
 			d.found = append(d.found, nameFound{e.Name(), false})
+			if w.git && name == ".git" {
+				d.gits = append(d.gits, e.Name())
+			}
 		case e.IsDir() && slices.Contains(skipped, e.Name()):
 			d.skips = append(d.skips, e.Name())
 		case e.IsDir():
-			sub := known[e.Name()]
-			if sub == nil {
-				sub = &nameDir{name: e.Name()}
-			}
-			d.subs = append(d.subs, sub)
+			d.subs = append(d.subs, known(e.Name()))
 		}
+	}
+}
+
+// readGit is read for a git directory or one inside it, where only other git directories are looked for, at any depth:
+// submodules and worktrees have theirs there.
+func (d *nameDir) readGit(path string) {
+	entries, known := d.list(path)
+	is := isRepository(entries)
+	d.repo = is || strings.EqualFold(d.name, ".git") || filepath.Base(path) == ".git"
+	for _, e := range entries {
+		if e.IsDir() && !(is && e.Name() == "objects") {
+			d.subs = append(d.subs, known(e.Name()))
+		}
+	}
+}
+
+// list empties d and returns the entries of the directory, and what is known of one of them.
+func (d *nameDir) list(path string) (entries []os.DirEntry, known func(name string) *nameDir) {
+	had := make(map[string]*nameDir, len(d.subs))
+	for _, sub := range d.subs {
+		had[sub.name] = sub
+	}
+	entries, err := listDir(path)
+	*d = nameDir{name: d.name, entries: len(entries) + 1, closed: err != nil && !errors.Is(err, fs.ErrNotExist)}
+	return entries, func(name string) *nameDir {
+		if sub := had[name]; sub != nil {
+			return sub
+		}
+		return &nameDir{name: name}
 	}
 }
 
 // skippedNames returns the names of the directories that were not looked into.
 func (w *nameWalk) skippedNames() []string { return slices.Sorted(maps.Keys(w.skips)) }
 
-// readDir returns the entries of a directory in no order, none where it cannot be read.
-func readDir(dir string) []os.DirEntry {
+// listDir returns the entries of a directory in no order.
+func listDir(dir string) ([]os.DirEntry, error) {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer f.Close()
-	entries, _ := f.ReadDir(-1)
+	return f.ReadDir(-1)
+}
+
+// readDir is listDir that has no entries of what cannot be read.
+func readDir(dir string) []os.DirEntry {
+	entries, _ := listDir(dir)
 	return entries
 }

@@ -1,23 +1,20 @@
 package sandbox
 
 import (
+	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tongs-ai/tongs/internal/gitdir"
 )
 
-// maxScan is how many directory entries are looked at for protected and hidden names.
+// maxScan is how many directory entries are looked at for protected and hidden names before a program runs. Where there are
+// more, it does not. What it left is looked at as a whole, however much that is.
 const maxScan = 1_000_000
 
 // skipped are directories of other people's packages, which are many, deep, and full of names that nothing obeys there.
 var skipped = []string{"node_modules", "site-packages", "__pycache__", ".venv"}
-
-// obeyed are the parts of a repository that git executes or obeys. The rest must stay writable for a commit.
-var obeyed = []string{"hooks", "config", "config.worktree", "commondir"}
-
-// maxNested is how deep the repositories of submodules are looked for.
-const maxNested = 4
 
 // scanned is what was found of names in the writable trees.
 type scanned struct {
@@ -25,6 +22,9 @@ type scanned struct {
 	// cut says that there was more than could be looked at, skipped names the directories that were passed over.
 	cut     bool
 	skipped []string
+	// repositories are those that were found; files are the names that git's configuration has of files.
+	repositories []gitdir.Repository
+	files        map[string]bool
 
 	index    *nameIndex
 	roots    []string
@@ -44,7 +44,7 @@ func scanNames(index *nameIndex, roots, protect, hide, exempt []string, dirs map
 	}
 	s.names = newPatterns(protect, hide)
 	s.patterns = strings.Join(protect, "\x00") + "\x00\x00" + strings.Join(hide, "\x00")
-	s.skipped, s.cut = s.walk(func(p string, hide bool) {
+	w := s.walk(maxScan, func(p string, hide bool) {
 		s.had[p] = true
 		switch {
 		case slices.Contains(exempt, p):
@@ -54,25 +54,46 @@ func scanNames(index *nameIndex, roots, protect, hide, exempt []string, dirs map
 			s.protected = append(s.protected, p)
 		}
 	})
-	if none {
-		s.skipped, s.cut = nil, false
+	if !none {
+		s.skipped, s.cut, s.repositories = w.skippedNames(), w.left <= 0, w.repositories
 	}
 	return s
 }
 
-// walk calls found for every name in the trees.
-func (s *scanned) walk(found func(p string, hide bool)) (skips []string, cut bool) {
-	w := &nameWalk{names: s.names, git: s.names.protect.match(nil, ".git"), left: maxScan, settled: settled, skips: map[string]bool{}, found: found, dirs: s.dirs}
+// walk calls found for every name in the trees, as long as there are no more entries than limit.
+func (s *scanned) walk(limit int, found func(p string, hide bool)) *nameWalk {
+	w := &nameWalk{names: s.names, git: s.git(), left: limit, settled: settled, skips: map[string]bool{}, found: found, dirs: s.dirs}
 	for _, root := range s.roots {
 		w.walk(s.index.tree(root, s.patterns), root)
 	}
-	return w.skippedNames(), w.left <= 0
+	return w
+}
+
+// git reports whether what git runs is protected.
+func (s *scanned) git() bool { return s.names != nil && s.names.protect.match(nil, ".git") }
+
+// configured returns what git would run or obey in the trees because its configuration names it.
+func (s *scanned) configured() ([]gitdir.Name, error) {
+	if !s.git() {
+		return nil, nil
+	}
+	repositories := slices.Clone(s.repositories)
+	for _, root := range s.roots {
+		repositories = append(repositories, gitdir.Above(root)...)
+	}
+	names, _, err := gitdir.ThisHost().Named(s.roots, repositories)
+	s.files = map[string]bool{}
+	for _, n := range names {
+		s.had[n.Path] = true
+		s.files[n.Path] = !n.Tree
+	}
+	return names, err
 }
 
 // there returns the protected and hidden names that existed at the start, exempt ones too.
 func (s *scanned) there() (paths []string) {
 	for p := range s.had {
-		if _, err := os.Lstat(p); err == nil {
+		if info, err := os.Lstat(p); err == nil && !(s.files[p] && info.IsDir()) {
 			paths = append(paths, p)
 		}
 	}
@@ -80,17 +101,16 @@ func (s *scanned) there() (paths []string) {
 	return paths
 }
 
-// appeared returns the protected and hidden names that are there now and were not at the start, and whether there was
-// more than could be looked at: what is hidden for its secrets is obeyed by programs, too. What is held back in a layer is
-// not looked at here.
-func (s *scanned) appeared(held func(p string) bool) (paths []string, cut bool) {
+// appeared returns the protected and hidden names that are there now and were not at the start: what is hidden for its
+// secrets is obeyed by programs, too. What is held back in a layer is not looked at here.
+func (s *scanned) appeared(held func(p string) bool) (paths []string) {
 	if s.names == nil || s.names.protect.empty() && s.names.hide.empty() {
-		return nil, false
+		return nil
 	}
 	direct := *s
 	direct.dirs = nil
 	direct.roots = slices.DeleteFunc(slices.Clone(s.roots), held)
-	_, cut = direct.walk(func(p string, _ bool) {
+	direct.walk(math.MaxInt, func(p string, _ bool) {
 		if s.had[p] || held(p) {
 			return
 		}
@@ -98,7 +118,7 @@ func (s *scanned) appeared(held func(p string) bool) (paths []string, cut bool) 
 			paths = append(paths, p)
 		}
 	})
-	return paths, cut
+	return paths
 }
 
 // namePatterns are the names to look for.
@@ -137,39 +157,17 @@ func (s *patternSet) match(above []string, name string) bool {
 	return matchAny(s.exact[name], above, name) || matchAny(s.globs, above, name)
 }
 
-// isRepository reports whether git takes a directory with these entries for a repository, whatever its name is: one that
-// has HEAD, objects and refs, or HEAD and commondir, which names where the others are.
+// isRepository reports whether git takes a directory with these entries for a repository, whatever its name is.
 func isRepository(entries []os.DirEntry) bool {
-	has := func(name string) bool {
+	return gitdir.Is(func(name string) bool {
 		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name })
-	}
-	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+	})
 }
 
-// repositories reports the parts of a repository that git obeys, and of those of its submodules.
-func repositories(dir string, depth int, list func(dir string) []os.DirEntry, found func(p string, hide bool)) {
-	repositoryParts(dir, found)
-	var modules func(dir string, depth int)
-	modules = func(dir string, depth int) {
-		entries := list(dir)
-		if isRepository(entries) {
-			repositories(dir, depth, list, found)
-			return
-		}
-		for _, e := range entries {
-			if e.IsDir() && depth > 0 {
-				modules(filepath.Join(dir, e.Name()), depth-1)
-			}
-		}
-	}
-	if depth > 0 {
-		modules(filepath.Join(dir, "modules"), depth-1)
-	}
-}
-
-func repositoryParts(dir string, found func(p string, hide bool)) {
-	for _, part := range obeyed {
-		found(filepath.Join(dir, part), false)
+// obeyed reports the parts of a git directory that git executes or obeys.
+func obeyed(dir string, found func(p string, hide bool)) {
+	for _, p := range gitdir.PartsOf(dir) {
+		found(p, false)
 	}
 }
 

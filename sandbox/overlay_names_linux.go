@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,10 +12,7 @@ import (
 )
 
 // merged is a tree as a program left it: what is in its layer, over what is in the tree.
-type merged struct {
-	*Layer
-	left int // entries that may still be looked at
-}
+type merged struct{ *Layer }
 
 // whiteout reports whether an entry of an upper layer says that there is none.
 func whiteout(path string) bool {
@@ -89,60 +88,84 @@ func (m *merged) list(dir string) []os.DirEntry {
 
 // planted returns the protected paths that are there after the run and were not, or are other ones, in the trees and in
 // the layers.
-func (p *plan) planted() (paths []string, cut bool) {
-	paths, cut = p.res.planted()
+func (p *plan) planted() []string {
+	paths := p.res.planted()
 	if p.over == nil {
-		return paths, cut
+		return paths
 	}
 	for i := range p.over.List {
-		m := &merged{Layer: &p.over.List[i], left: maxScan}
-		for _, path := range p.res.absent {
-			if t := p.res.treeOf(path); t != nil && t.path == m.Root && m.at(path) != "" {
-				paths = append(paths, path)
-			}
-		}
-		for _, l := range p.res.changing {
-			if t := p.res.treeOf(l.at); t == nil || t.path != m.Root || m.at(l.at) == "" {
-				continue
-			}
-			if to, err := os.Readlink(m.at(l.at)); err != nil || to != l.to {
-				paths = append(paths, l.at)
-			}
-		}
-		if s := &p.res.scan; s.names != nil && !s.names.protect.empty() && slices.Contains(s.roots, m.Root) {
-			m.names(s, m.Root, nil, func(path string, hide bool) {
-				if !hide && !s.had[path] && m.at(path) != "" {
-					paths = append(paths, path)
-				}
-			})
-		}
-		cut = cut || m.left <= 0
+		paths = append(paths, p.plantedIn(&merged{Layer: &p.over.List[i]})...)
 	}
-	return unique(paths), cut
+	return unique(paths)
 }
 
-// names calls found for every name below dir that is in the layer and matches, and for what is obeyed of a directory
-// that has become a repository.
-func (m *merged) names(s *scanned, dir string, above []string, found func(path string, hide bool)) {
-	git := s.names.protect.match(nil, ".git")
-	if git && isRepository(m.list(dir)) {
-		repositoryParts(dir, found)
+// plantedIn returns those of one layer.
+func (p *plan) plantedIn(m *merged) (paths []string) {
+	in := func(path string) bool {
+		t := p.res.treeOf(path)
+		return t != nil && t.path == m.Root && m.at(path) != ""
 	}
-	for _, e := range readDir(m.upper(dir)) {
-		if m.left--; m.left <= 0 {
-			return
+	for _, path := range p.res.absent {
+		if in(path) {
+			paths = append(paths, path)
 		}
+	}
+	for _, path := range p.res.files {
+		if !in(path) {
+			continue
+		}
+		if info, err := os.Lstat(m.at(path)); err == nil && !info.IsDir() {
+			paths = append(paths, path)
+		}
+	}
+	for path := range p.res.watched {
+		if in(path) && (m.Copied || m.at(path) != path) {
+			paths = append(paths, path)
+		}
+	}
+	for _, l := range p.res.changing {
+		if !in(l.at) {
+			continue
+		}
+		if to, err := os.Readlink(m.at(l.at)); err != nil || to != l.to {
+			paths = append(paths, l.at)
+		}
+	}
+	if s := &p.res.scan; s.names != nil && !s.names.protect.empty() && slices.Contains(s.roots, m.Root) {
+		m.names(s, m.Root, nil, s.git() && filepath.Base(m.Root) == ".git", func(path string, hide bool) {
+			if !hide && !s.had[path] && m.at(path) != "" {
+				paths = append(paths, path)
+			}
+		})
+	}
+	return paths
+}
+
+// names calls found for every name below dir that is in the layer and matches, for what is obeyed of a directory that has
+// become a repository, and for what cannot be looked into. In a git directory only others are looked for.
+func (m *merged) names(s *scanned, dir string, above []string, inGit bool, found func(path string, hide bool)) {
+	entries, err := listDir(m.upper(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		found(dir, false)
+	}
+	git := s.git()
+	is := git && isRepository(m.list(dir))
+	if is || inGit && strings.EqualFold(filepath.Base(dir), ".git") {
+		obeyed(dir, found)
+	}
+	for _, e := range entries {
 		path, name := filepath.Join(dir, e.Name()), strings.ToLower(e.Name())
 		switch {
 		case whiteout(m.upper(path)):
-		case git && e.IsDir() && name == ".git":
-			repositories(path, maxNested, m.list, found)
+		case inGit && (!e.IsDir() || is && name == "objects"):
+		case git && e.IsDir() && (inGit || name == ".git"):
+			m.names(s, path, nil, true, found)
 		case s.names.hide.match(above, name):
 			found(path, true)
 		case s.names.protect.match(above, name):
 			found(path, false)
 		case e.IsDir() && !slices.Contains(skipped, e.Name()):
-			m.names(s, path, append(slices.Clip(above), name), found)
+			m.names(s, path, append(slices.Clip(above), name), false, found)
 		}
 	}
 }

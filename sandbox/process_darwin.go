@@ -183,14 +183,10 @@ func (run *running) wait(std *streams) (*Result, error) {
 		res.ExitCode, res.Signal = 128+int(ws.Signal()), ws.Signal().String()
 	}
 	res.Usage = Usage{User: state.UserTime(), System: state.SystemTime(), Output: std.count()}
-	planted, cut := run.res.planted()
 	res.Report = Report{
-		Tier: TierSeatbelt, Layers: []string{"seatbelt", "rlimits"}, Planted: planted, Usage: res.Usage,
+		Tier: TierSeatbelt, Layers: []string{"seatbelt", "rlimits"}, Planted: run.res.planted(), Usage: res.Usage,
 		Missing: []string{"memory of all processes together", "growth of the disk", "daemons that leave their process group"},
 		Denied:  std.denied(run.res.dir, run.res, run.pol.Network.Mode),
-	}
-	if cut {
-		res.Report.Missing = append(res.Report.Missing, "planted names: the writable trees are too large to be looked through")
 	}
 	switch run.why {
 	case LimitWall, LimitOutput:

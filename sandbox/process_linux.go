@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -342,11 +341,7 @@ func (run *running) conclude(std *streams) (*Result, error) {
 func (run *running) result(figures *launch.Reply, std *streams) *Result {
 	p := run.plan
 	res := &Result{ExitCode: 128 + int(syscall.SIGKILL), Signal: syscall.SIGKILL.String(), Duration: time.Since(run.begun)}
-	planted, cut := p.planted()
-	if cut {
-		p.lacks(PropertyProtect, "planted names: the writable trees have more than "+strconv.Itoa(maxScan)+" entries, and the rest was not looked at")
-	}
-	rep := Report{Tier: p.tier, Layers: p.layers, Missing: p.missing, Planted: planted, Denied: std.denied(p.spec.Dir, p.res, p.pol.Network.Mode)}
+	rep := Report{Tier: p.tier, Layers: p.layers, Missing: p.missing, Planted: p.planted(), Denied: std.denied(p.spec.Dir, p.res, p.pol.Network.Mode)}
 	if run.started != nil {
 		rep.Missing = append(rep.Missing, run.started.Missing...)
 	}

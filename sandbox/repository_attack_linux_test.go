@@ -30,7 +30,7 @@ var gitAttacks = []gitAttack{
 	{"hooksPath that exists", `git config core.hooksPath ./scripts; mkdir scripts; echo > scripts/README`, `plant scripts/post-commit; mv scripts old; plant scripts/post-commit`, `git commit -q --allow-empty -m x`},
 	{"hooksPath, absolute", `git config core.hooksPath "$PWD/my hooks"`, `plant "my hooks/post-commit"`, `git commit -q --allow-empty -m x`},
 	{"hooksPath of the user", `git config --global core.hooksPath shared`, `plant shared/post-commit`, `git commit -q --allow-empty -m x`},
-	{"hooksPath that is the top", `git config core.hooksPath .`, `plant post-commit`, `git commit -q --allow-empty -m x`},
+	{"hooksPath that is the top", `git config core.hooksPath "$PWD"`, `plant post-commit`, `git commit -q --allow-empty -m x`},
 	{"hooksPath through a link", `mkdir real; ln -s real hk; git config core.hooksPath hk`, `plant real/post-commit`, `git commit -q --allow-empty -m x`},
 	{"hooksPath, its link", `mkdir real other; ln -s real hk; git config core.hooksPath hk`, `plant other/post-commit; rm hk; ln -s other hk`, `git commit -q --allow-empty -m x`},
 	{"hooksPath in another case of the key", `printf '[CORE]\n\tHOOKSPATH = "x y"z # c\n' >> .git/config`, `plant "x yz/post-commit"`, `git commit -q --allow-empty -m x`},
@@ -59,7 +59,7 @@ var gitAttacks = []gitAttack{
 	{"a deep submodule's configuration", submodule + `sub a/b/c/d/e/f/g deep`, `plant run.sh; git -C deep config core.fsmonitor "$PWD/run.sh"`, `git -C deep status`},
 	{"a submodule of a submodule", submodule + `sub a/modules/b/modules/c/modules/d/modules/e deep`, `plant .git/modules/a/modules/b/modules/c/modules/d/modules/e/hooks/post-commit`, `git -C deep commit -q --allow-empty -m x`},
 	{"a submodule inside another's directory", submodule + `sub a one; sub a/x/y two`, `plant .git/modules/a/x/y/hooks/post-commit`, `git -C two commit -q --allow-empty -m x`},
-	{"a submodule's configured hooks", submodule + `sub a/b/c/d/e deep; git -C deep config core.hooksPath ../../hk`, `plant hk/post-commit; plant ../hk/post-commit`, `git -C deep commit -q --allow-empty -m x`},
+	{"a submodule's configured hooks", submodule + `sub a/b/c/d/e deep; git -C deep config core.hooksPath ../hk`, `plant hk/post-commit`, `git -C deep commit -q --allow-empty -m x`},
 	{"a git directory with another name", `git init -q --template= --separate-git-dir "$PWD/store/x" wt`, `plant store/x/hooks/post-commit`, `git -C wt commit -q --allow-empty -m x`},
 	{"a worktree's configuration", `git commit -q --allow-empty -m x; git config extensions.worktreeConfig true; git worktree add -q wt`, `plant run.sh; printf '[core]\nfsmonitor = ../run.sh\n' > .git/worktrees/wt/config.worktree`, `git -C wt status`},
 	{"a worktree's common directory", `git commit -q --allow-empty -m x; git worktree add -q wt`, `cp -r .git fake; plant run.sh; printf '[core]\nfsmonitor = %s\n' "$PWD/run.sh" >> fake/config; echo "$PWD/fake" > .git/worktrees/wt/commondir`, `git -C wt status`},
@@ -85,7 +85,9 @@ func TestGitRunsNothingThatWasPlanted(t *testing.T) {
 	}
 }
 
-func TestGitRunsNothingThatWasPlantedAsUser(t *testing.T) { asUser(t, "TestGitRunsNothingThatWasPlanted") }
+func TestGitRunsNothingThatWasPlantedAsUser(t *testing.T) {
+	asUser(t, "TestGitRunsNothingThatWasPlanted")
+}
 
 func (a *gitAttack) try(t *testing.T, overlay bool) {
 	ws, home, layers := place(t), place(t), place(t)
@@ -114,11 +116,11 @@ func (a *gitAttack) try(t *testing.T, overlay bool) {
 	r := runner(t, TierA)
 	for text := range strings.SplitSeq(a.attack, "\n----\n") {
 		pol := Policy{
-			Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: []string{ws}, Dir: ws, Require: Properties(),
+			Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: []Mount{Decided(ws)}, Dir: ws, Require: Properties(),
 			Env: []string{"PATH=/usr/bin:/bin", "EVIL=" + evil, "HELPER=" + helper, "HOME=/tmp"}, ProtectedNames: []string{".git"},
 		}
 		if overlay {
-			pol.Overlay = &Overlay{Roots: []string{ws}, Dir: layers}
+			pol.Writable, pol.Overlay = []Mount{Layered(ws)}, &Overlay{Dir: layers}
 		}
 		var out bytes.Buffer
 		res, err := r.Run(context.Background(), &Cmd{Argv: []string{"sh", "-c", plant + text}, Policy: pol, Stdout: &out, Stderr: &out})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/gitdir"
 )
 
 // link is a symbolic link that was followed: where it is, and what is written in it.
@@ -68,9 +69,11 @@ func inside(dir, p string) bool {
 type resolved struct {
 	trees []tree // outer ones first, and none that says the same as the one around it
 	links []link
-	// hidden and protected exist; absent are protected paths that do not, changing are those that are links.
-	hidden, protected, absent []string
-	changing                  []link
+	// hidden and protected exist; absent are protected paths that do not, changing are those that are links. Files are
+	// paths that are protected once a file is there, and watched are files that may change, and are looked at then.
+	hidden, protected, absent, files []string
+	changing                         []link
+	watched                          map[string]stamp
 	// socketMasks are sockets of the host's inside the trees.
 	sockets []string
 	dir     string
@@ -82,7 +85,7 @@ var never = []string{"/", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbi
 
 // resolvePolicy resolves the paths of a policy, and looks for the names in it. The index may be nil.
 func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
-	r := &resolved{}
+	r := &resolved{watched: map[string]stamp{}}
 	if err := r.addTrees(pol); err != nil {
 		return nil, err
 	}
@@ -105,7 +108,8 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 	if pol.Overlay != nil {
 		dirs = map[string]uint64{}
 	}
-	r.scan = scanNames(index, r.named(pol.ReadOnly, pol.Caches), pol.ProtectedNames, pol.HiddenNames, realPaths(pol.Exempt), dirs)
+	exempt := realPaths(pol.Exempt)
+	r.scan = scanNames(index, r.named(pol.ReadOnly, pol.Caches), pol.ProtectedNames, pol.HiddenNames, exempt, dirs)
 	for _, p := range append(slices.Clone(pol.Hidden), r.scan.hidden...) {
 		if real, _, err := resolve(p); err == nil && r.treeOf(real) != nil {
 			r.hidden = append(r.hidden, real)
@@ -119,7 +123,10 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 	for _, p := range r.scan.protected {
 		r.sortProtected(p) // found without following a link
 	}
-	r.hidden, r.protected, r.absent = unique(r.hidden), unique(r.protected), unique(r.absent)
+	if err := r.addConfigured(exempt); err != nil {
+		return nil, err
+	}
+	r.hidden, r.protected, r.absent, r.files = unique(r.hidden), unique(r.protected), unique(r.absent), unique(r.files)
 	if pol.Found != nil {
 		if err := pol.Found(r.scan.there()); err != nil {
 			return nil, err
@@ -261,6 +268,25 @@ func (r *resolved) addProtected(p string) error {
 	return nil
 }
 
+// addConfigured adds what git's configuration names. It has followed the links.
+func (r *resolved) addConfigured(exempt []string) error {
+	names, err := r.scan.configured()
+	if err != nil {
+		return tongs.Errorf(tongs.CodeSandboxUnavailable, "what git runs in the workspace cannot be told: %w", err)
+	}
+	for _, n := range names {
+		info, err := os.Lstat(n.Path)
+		switch t := r.treeOf(n.Path); {
+		case slices.Contains(exempt, n.Path):
+		case n.Tree || err == nil && !info.IsDir():
+			r.sortProtected(n.Path)
+		case t != nil && t.writable():
+			r.files = append(r.files, n.Path)
+		}
+	}
+	return nil
+}
+
 // sortProtected is addProtected for a path whose parent holds no links.
 func (r *resolved) sortProtected(p string) {
 	if t := r.treeOf(p); t == nil || !t.writable() {
@@ -273,16 +299,27 @@ func (r *resolved) sortProtected(p string) {
 	case info.Mode()&fs.ModeSymlink != 0:
 		to, _ := os.Readlink(p)
 		r.changing = append(r.changing, link{p, to})
+	case gitdir.Changes(p):
+		r.watched[p] = stampOfFile(info)
 	default:
 		r.protected = append(r.protected, p)
 	}
 }
 
-// planted returns the protected paths that are there now and were not, or are something else, and whether the trees were
-// too large to be sure.
-func (r *resolved) planted() (paths []string, cut bool) {
+// planted returns the protected paths that are there now and were not, or are something else.
+func (r *resolved) planted() (paths []string) {
 	for _, p := range r.absent {
 		if _, err := os.Lstat(p); err == nil && !r.held(p) {
+			paths = append(paths, p)
+		}
+	}
+	for _, p := range r.files {
+		if info, err := os.Lstat(p); err == nil && !info.IsDir() && !r.held(p) {
+			paths = append(paths, p)
+		}
+	}
+	for p, was := range r.watched {
+		if info, err := os.Lstat(p); err == nil && stampOfFile(info) != was && !r.held(p) {
 			paths = append(paths, p)
 		}
 	}
@@ -293,6 +330,5 @@ func (r *resolved) planted() (paths []string, cut bool) {
 			}
 		}
 	}
-	more, cut := r.scan.appeared(r.held)
-	return unique(append(paths, more...)), cut
+	return unique(append(paths, r.scan.appeared(r.held)...))
 }

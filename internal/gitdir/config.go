@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -252,19 +251,24 @@ func Tops(dir string) (tops []string) {
 	return tops
 }
 
-// Above returns the git directories of the repositories that the directory dir is in, the innermost first.
-func Above(dir string) (dirs []string) {
+// Above returns the repositories that the directory dir is in, the innermost first.
+func Above(dir string) (list []Repository) {
 	for ; ; dir = filepath.Dir(dir) {
-		git := filepath.Join(dir, ".git")
-		if info, err := os.Lstat(git); err == nil {
-			if to, ok := Gitfile(git); ok {
-				dirs = append(dirs, to)
-			} else if info.IsDir() || info.Mode()&fs.ModeSymlink != 0 {
-				dirs = append(dirs, git)
-			}
+		if r, ok := At(dir, ".git"); ok {
+			list = append(list, r)
 		}
 		if dir == filepath.Dir(dir) {
-			return dirs
+			return list
 		}
 	}
+}
+
+// At returns the repository of the directory dir, whose entry called name is the git directory or leads to it.
+func At(dir, name string) (Repository, bool) {
+	git := filepath.Join(dir, name)
+	if to, ok := Gitfile(git); ok {
+		return Repository{real(to), dir}, true
+	}
+	info, err := os.Stat(git)
+	return Repository{real(git), dir}, err == nil && info.IsDir()
 }

@@ -27,20 +27,27 @@ var hookNames = []string{
 	"p4-pre-submit", "post-index-change",
 }
 
-// Named returns the paths below the roots that git would run or obey because the configuration of one of the git directories
-// names them, or the user's does. Roots and dirs have no links in them. Files are those that decided it.
-func (h Host) Named(roots, dirs []string) (names []Name, files []string, err error) {
+// Repository is a git directory, and the directory in which git runs programs for it where that is known.
+type Repository struct{ Dir, Top string }
+
+// Named returns the paths below the roots that git would run or obey because the configuration of one of the repositories
+// names them, or the user's does. Roots have no links in them. Files are those that decided it.
+func (h Host) Named(roots []string, repositories []Repository) (names []Name, files []string, err error) {
 	n := naming{host: h, roots: roots, seen: map[Name]bool{}}
 	list, files, err := h.Effective("")
 	for _, root := range roots {
 		n.settings(list, root)
 	}
-	for _, dir := range dirs {
-		more, looked, failed := h.Effective(dir)
+	for _, r := range repositories {
+		more, looked, failed := h.Effective(r.Dir)
 		if files = append(files, looked...); failed != nil {
 			err = failed
 		}
-		for _, top := range Tops(dir) {
+		tops := Tops(r.Dir)
+		if r.Top != "" {
+			tops = append(tops, r.Top)
+		}
+		for _, top := range tops {
 			n.settings(more, real(top))
 		}
 	}
@@ -137,7 +144,7 @@ func (n *naming) command(value, top, key string) {
 		for _, base := range bases {
 			paths := n.host.expand(word, base)
 			if rest, ok := strings.CutPrefix(word, "/"); ok { // what was left of $HOME/x, or of $(git rev-parse --show-toplevel)/x
-				for _, dir := range append(n.host.Homes, base) {
+				for _, dir := range append(slices.Clone(n.host.Homes), base) {
 					paths = append(paths, filepath.Join(dir, rest))
 				}
 			}
