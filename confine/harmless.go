@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tongs-ai/tongs/internal/gitdir"
 )
 
 // maxGitFile is the size up to which a file of git's is looked into.
@@ -20,9 +22,9 @@ func harmless(host string) bool {
 	if err != nil {
 		return false
 	}
-	_, err = os.Lstat(filepath.Join(filepath.Dir(host), "HEAD"))
+	dir, name := filepath.Dir(host), strings.ToLower(filepath.Base(host))
+	_, err = os.Lstat(filepath.Join(dir, "HEAD"))
 	repository := err == nil
-	name := strings.ToLower(filepath.Base(host))
 	switch {
 	case info.IsDir():
 		return empty(host) || repository && name == "hooks" && samples(host)
@@ -32,10 +34,47 @@ func harmless(host string) bool {
 		text, ok := gitFile(host)
 		return ok && plainGitConfig(text)
 	case name == ".git":
+		to, ok := gitdir.Gitfile(host)
+		return ok && linkedWorktree(to)
+	case repository && (name == "commondir" || name == "gitdir"):
+		return linkedWorktree(dir)
+	case gitdir.Changes(host):
 		text, ok := gitFile(host)
-		return ok && linkedWorktree(filepath.Dir(host), text)
+		return ok && plainState(path.Join(filepath.Base(dir), name), text)
 	}
 	return false
+}
+
+// plainSteps are the lines of a rebase that run nothing; strategies are the merges that git has itself; plainOptions are
+// those of a cherry-pick or revert that run nothing.
+var (
+	plainSteps   = strings.Fields(`pick p reword r edit e squash s fixup f drop d label l reset t merge m update-ref u noop break b`)
+	strategies   = strings.Fields(`ort recursive resolve octopus ours subtree`)
+	plainOptions = strings.Fields(`no-commit edit allow-empty allow-empty-message drop-redundant-commits keep-redundant-commits
+		signoff record-origin allow-ff mainline allow-rerere-auto default-msg-cleanup commit-use-reference`)
+)
+
+// plainState reports whether a file in which git notes how to go on with a rebase, cherry-pick or patch runs nothing.
+func plainState(name, text string) bool {
+	switch name {
+	case "rebase-merge/git-rebase-todo":
+		for line := range strings.Lines(text) {
+			words := strings.Fields(line)
+			if len(words) > 0 && words[0][0] != '#' && !slices.Contains(plainSteps, words[0]) {
+				return false
+			}
+		}
+		return true
+	case "rebase-merge/strategy":
+		return slices.Contains(strategies, strings.TrimSpace(text))
+	case "sequencer/opts":
+		list, err := gitdir.Parse(text)
+		return err == nil && !slices.ContainsFunc(list, func(s gitdir.Setting) bool {
+			return !slices.Contains(plainOptions, s.Name) && !(s.Name == "strategy" && slices.Contains(strategies, s.Value))
+		})
+	default:
+		return strings.TrimSpace(text) == ""
+	}
 }
 
 // empty reports whether there are only directories below a directory.
@@ -117,29 +156,22 @@ func plainPlace(value string) bool {
 	return value != "" && value[0] != '-' && !strings.Contains(value, "::") && !strings.Contains(value, `\`)
 }
 
-// linkedWorktree reports whether the .git file of a directory leads to where git keeps its worktrees: in a repository
-// called .git, whose own parts are looked at like any others, and with nothing of its own that git obeys.
-func linkedWorktree(dir, text string) bool {
-	to, ok := strings.CutPrefix(strings.TrimSuffix(text, "\n"), "gitdir: ")
-	if !ok || strings.Contains(to, "\n") {
+// linkedWorktree reports whether a git directory is where git keeps a worktree: below worktrees in a repository, whose own
+// parts are looked at like any others, and with nothing of its own that git obeys.
+func linkedWorktree(dir string) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	common := filepath.Dir(filepath.Dir(dir))
+	if err != nil || real != dir || filepath.Base(filepath.Dir(dir)) != "worktrees" || gitdir.Common(dir) != common {
 		return false
 	}
-	if !filepath.IsAbs(to) {
-		to = filepath.Join(dir, to)
-	}
-	to = filepath.Clean(to)
-	real, err := filepath.EvalSymlinks(to)
-	if err != nil || real != to {
+	if !gitdir.Is(func(name string) bool { _, err := os.Lstat(filepath.Join(common, name)); return err == nil }) {
 		return false
 	}
-	worktrees := filepath.Dir(to)
-	if filepath.Base(worktrees) != "worktrees" || filepath.Base(filepath.Dir(worktrees)) != ".git" {
-		return false
+	for _, top := range gitdir.Tops(dir) {
+		if to, ok := gitdir.Gitfile(filepath.Join(top, ".git")); !ok || to != dir {
+			return false
+		}
 	}
-	common, ok := gitFile(filepath.Join(to, "commondir"))
-	if !ok || path.Clean(strings.TrimSuffix(common, "\n")) != "../.." {
-		return false
-	}
-	_, err = os.Lstat(filepath.Join(to, "config.worktree"))
+	_, err = os.Lstat(filepath.Join(dir, "config.worktree"))
 	return os.IsNotExist(err)
 }

@@ -33,6 +33,9 @@ var parts = []Part{
 	{Name: "remotes", Why: "fetches from and pushes to the places it names"},
 	{Name: "branches", Why: "fetches from and pushes to the places it names"},
 	{Name: "rebase-merge/git-rebase-todo", Why: "runs the exec lines in it", Changes: true},
+	{Name: "rebase-merge/strategy", Why: "runs the merge program it names", Changes: true},
+	{Name: "sequencer/opts", Why: "runs the merge program it names", Changes: true},
+	{Name: "rebase-apply/apply-opt", Why: "applies patches with the options in it", Changes: true},
 }
 
 // Parts returns the parts of a git directory that git executes or obeys.
