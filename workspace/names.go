@@ -174,13 +174,16 @@ var public = []string{
 // the list: see Workspace.Protected.
 func ProtectedNames() []Name { return slices.Clone(names) }
 
-// Protected reports whether writing or deleting p must be asked for, and why: its name is in the list, or it is a
-// part of a directory that git would take for a repository, or that would be one with it.
+// Protected reports whether writing or deleting p must be asked for, and why: its name is in the list, it is a part of a
+// directory that git would take for a repository, or that would be one with it, or git's configuration names it.
 func (w *Workspace) Protected(p tongs.Path) (why string, ok bool) {
 	if n := nameList().find(formsOf(p.Rel), false); n != nil {
 		return "protected: " + n.Why, true
 	}
-	return w.repository(p)
+	if why, ok = w.repository(p); ok {
+		return why, true
+	}
+	return w.configured(p)
 }
 
 // Secret reports whether reading p must be asked for, and why.

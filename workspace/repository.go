@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/gitdir"
 )
 
 // gitParts are the names in a git directory that decide what git does.
 var gitParts = []string{
 	"head", "objects", "refs", "config", "config.worktree", "commondir", "gitdir", "hooks", "info", "modules",
-	"worktrees", "packed-refs", "index", "logs", "branches", "description", "shallow", "fetch_head", "orig_head",
+	"worktrees", "packed-refs", "index", "logs", "branches", "remotes", "description", "shallow", "fetch_head", "orig_head",
+	"rebase-merge", "rebase-apply", "sequencer",
 }
 
 const lookalike = "protected: git would take this directory for a repository and run what its configuration names"
@@ -55,7 +57,7 @@ func isRepository(h handle, with string) bool {
 		_, err := h.lstat(name)
 		return !missing(err)
 	}
-	return has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+	return gitdir.Is(has)
 }
 
 // scanLimit is how many entries of a directory are looked at for protected names before a person is asked instead.
@@ -74,6 +76,9 @@ func (w *Workspace) scan(p tongs.Path) (why string, found bool) {
 		return "it cannot be looked into for protected names", true
 	}
 	defer h.close()
+	if why, found = w.configuredBelow(p); found {
+		return why, true
+	}
 	left := w.scanLimit
 	why, err = scanDir(h, p, formsOf(p.Rel), &left)
 	switch {

@@ -72,6 +72,7 @@ type Workspace struct {
 	locks  *locker
 	litter *litter
 	racy   racyMemory
+	git    gitNames
 	umask  fs.FileMode
 	// journal may be nil.
 	journal Journal
