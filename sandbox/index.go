@@ -20,6 +20,15 @@ import (
 type nameIndex struct {
 	mu    sync.Mutex
 	trees map[string]*nameTree
+	// limit is how many entries are looked at before a program runs, 0 for maxScan.
+	limit int
+}
+
+func (x *nameIndex) bound() int {
+	if x == nil || x.limit == 0 {
+		return maxScan
+	}
+	return x.limit
 }
 
 // nameTree is what is known below a root, for one set of patterns.

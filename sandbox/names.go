@@ -11,7 +11,7 @@ import (
 
 // maxScan is how many directory entries are looked at for protected and hidden names before a program runs. Where there are
 // more, it does not. What it left is looked at as a whole, however much that is.
-const maxScan = 1_000_000
+const maxScan = 4_000_000
 
 // skipped are directories of other people's packages, which are many, deep, and full of names that nothing obeys there.
 var skipped = []string{"node_modules", "site-packages", "__pycache__", ".venv"}
@@ -44,7 +44,7 @@ func scanNames(index *nameIndex, roots, protect, hide, exempt []string, dirs map
 	}
 	s.names = newPatterns(protect, hide)
 	s.patterns = strings.Join(protect, "\x00") + "\x00\x00" + strings.Join(hide, "\x00")
-	w := s.walk(maxScan, func(p string, hide bool) {
+	w := s.walk(index.bound(), func(p string, hide bool) {
 		s.had[p] = true
 		switch {
 		case slices.Contains(exempt, p):

@@ -62,7 +62,7 @@ func newPlan(tier string, cmd *Cmd, res *resolved) *plan {
 		p.spec.PTY, p.spec.Rows, p.spec.Cols = true, cmd.PTY.Rows, cmd.PTY.Cols
 	}
 	if res.scan.cut {
-		p.lacks(PropertyProtect, "protected names: the writable trees have more than "+strconv.Itoa(maxScan)+" entries, and the rest was not looked at")
+		p.lacks(PropertyProtect, "protected names: the writable trees have too many entries, and not all were looked at")
 	}
 	if len(res.scan.skipped) > 0 {
 		p.missing = append(p.missing, "names inside "+strings.Join(res.scan.skipped, ", ")+": they are not looked for there")

@@ -6,8 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tongs-ai/tongs"
 )
 
 // gitAttack is an attempt of a program in a sandbox to have git run something later, when a person uses it outside.
@@ -162,5 +165,29 @@ if [ -d "$f" ] && [ ! -L "$f" ]; then [ -d "$2/$f" ] && [ ! -L "$2/$f" ] || { rm
 		if out, err := exec.Command("sh", "-c", script, "sh", l.Upper, ws).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
+	}
+}
+
+// A tree that is too large to be looked through is refused, and a program that makes one so large hides nothing in it.
+func TestTreesThatAreTooLarge(t *testing.T) {
+	ws := place(t)
+	r := runner(t, TierA)
+	r.index.limit = 50
+	run := func(script string) (*Result, error) {
+		return r.Run(context.Background(), &Cmd{Argv: []string{"sh", "-c", script}, Policy: Policy{
+			Readable: existing("/usr", "/bin", "/lib", "/lib64"), Writable: []Mount{Decided(ws)}, Dir: ws, Require: Properties(),
+			Env: []string{"PATH=/usr/bin:/bin"}, ProtectedNames: []string{".git", ".envrc"},
+		}})
+	}
+	res, err := run(`for i in $(seq 200); do mkdir d$i; done; echo x > d1/.envrc; echo x > d99/.envrc; mkdir -p d200/.git/hooks; echo x > d200/.git/hooks/post-commit`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(ws, "d1/.envrc"), filepath.Join(ws, "d200/.git/hooks"), filepath.Join(ws, "d99/.envrc")}
+	if !slices.Equal(res.Report.Planted, want) {
+		t.Errorf("planted %q, want %q", res.Report.Planted, want)
+	}
+	if _, err = run(`true`); tongs.CodeOf(err) != tongs.CodeSandboxUnavailable {
+		t.Errorf("a tree that is too large: %v", err)
 	}
 }

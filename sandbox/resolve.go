@@ -110,6 +110,10 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 	}
 	exempt := realPaths(pol.Exempt)
 	r.scan = scanNames(index, r.named(pol.ReadOnly, pol.Caches), pol.ProtectedNames, pol.HiddenNames, exempt, dirs)
+	if r.scan.cut && slices.Contains(pol.Require, PropertyProtect) {
+		return nil, tongs.Errorf(tongs.CodeSandboxUnavailable,
+			"the writable directories have more than %d entries, too many to look for protected names; choose a smaller workspace", index.bound())
+	}
 	for _, p := range append(slices.Clone(pol.Hidden), r.scan.hidden...) {
 		if real, _, err := resolve(p); err == nil && r.treeOf(real) != nil {
 			r.hidden = append(r.hidden, real)
