@@ -165,6 +165,9 @@ type Effect struct {
 	Unknown bool `json:"unknown,omitempty"`
 	// MustAsk effects are asked for in every mode and never remembered.
 	MustAsk bool `json:"mustAsk,omitempty"`
+	// Steers marks a change of instructions that agents follow, such as AGENTS.md: it is asked for in every mode that asks,
+	// whatever the rules say, and an approval is remembered for the session at most.
+	Steers bool `json:"steers,omitempty"`
 	// NoGrant effects are never answered by a remembered grant.
 	NoGrant bool `json:"noGrant,omitempty"`
 	// Incidental marks an effect that comes with another one of the call, such as the new file that a command makes: where
@@ -201,8 +204,11 @@ func (e Effect) String() string { return e.Kind.String() + " " + e.Target() }
 // for one was shown for the other. Why is for reading and does not count.
 func (e Effect) Same(o Effect) bool {
 	return e.SameTarget(o) && e.Version == o.Version && e.Sends == o.Sends &&
-		e.MustAsk == o.MustAsk && e.NoGrant == o.NoGrant
+		e.MustAsk == o.MustAsk && e.Steers == o.Steers && e.NoGrant == o.NoGrant
 }
+
+// ByName reports whether the effect is asked for because of the name of what it is about: who decided it decided that name.
+func (e Effect) ByName() bool { return e.MustAsk || e.Steers }
 
 // SameTarget reports whether two effects do the same thing to the same target, in whatever state it is.
 func (e Effect) SameTarget(o Effect) bool {

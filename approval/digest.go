@@ -70,7 +70,7 @@ func appendEffect(buf []byte, e *tongs.Effect) []byte {
 		buf = strconv.AppendQuote(buf, s)
 	}
 	buf = appendStrings(buf, e.Argv)
-	for _, flag := range []bool{e.Unknown, e.MustAsk, e.NoGrant, e.Sends} {
+	for _, flag := range []bool{e.Unknown, e.MustAsk, e.Steers, e.NoGrant, e.Sends} {
 		buf = strconv.AppendBool(append(buf, ' '), flag)
 	}
 	return buf

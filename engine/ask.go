@@ -119,7 +119,9 @@ func (w *walk) newQuestion(effects, open []tongs.Effect) approval.Question {
 		q.Workspace = w.engine.opt.Workspace.Dir()
 	}
 	if w.verdict.Rememberable && len(w.sent) == 0 {
-		q.Scopes = append(q.Scopes, approval.Session, approval.Always)
+		if q.Scopes = append(q.Scopes, approval.Session); !w.verdict.SessionOnly {
+			q.Scopes = append(q.Scopes, approval.Always)
+		}
 		for _, cover := range policy.Propose(open) {
 			q.Remember = append(q.Remember, cover.String())
 		}

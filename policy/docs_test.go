@@ -57,7 +57,7 @@ func TestStepsAreTheRowsOfTheDesign(t *testing.T) {
 		got = append(got, row.Step)
 	}
 	want := []policy.Step{
-		policy.StepBlocked, policy.StepMustAsk, policy.StepMode, policy.StepRule, policy.StepDefault, policy.StepAsk, policy.StepGrant,
+		policy.StepBlocked, policy.StepMustAsk, policy.StepMode, policy.StepSteers, policy.StepRule, policy.StepDefault, policy.StepAsk, policy.StepGrant,
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("steps %v, want %v", got, want)

@@ -26,6 +26,8 @@ func (f finding) words(in *Input, e *tongs.Effect) string {
 		return "must ask: no known kind of effect"
 	case byMode:
 		return "mode " + in.Mode.String()
+	case bySteers:
+		return "steers agents: " + why(e)
 	case bySay:
 		return "say of " + in.Spec.Name
 	case byPlan:
@@ -58,6 +60,8 @@ func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 		return "The call has an effect of no known kind, which must be asked for each time."
 	case byMode:
 		return f.byMode()
+	case bySteers:
+		return fmt.Sprintf("%q changes what agents are told to do: %s.", what, why(e))
 	case bySay:
 		return fmt.Sprintf("The tool %s itself says %s.", in.Spec.Name, f.decision)
 	case byOther:

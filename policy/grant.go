@@ -73,9 +73,12 @@ func (g Grant) Fits(key Key) bool {
 	}
 }
 
-// Covering reports whether one of the grant's covers is for the effect.
+// Covering reports whether one of the grant's covers is for the effect. Instructions for agents are covered for a session,
+// each file by its own name.
 func (g Grant) Covering(e tongs.Effect) bool {
-	return slices.ContainsFunc(g.Covers, func(c Cover) bool { return c.Covers(e) })
+	return slices.ContainsFunc(g.Covers, func(c Cover) bool {
+		return c.Covers(e) && (!e.Steers || g.Scope == ScopeSession && c.Pattern == escapeGlob(e.Path.String()))
+	})
 }
 
 // Validate says what is wrong with a grant that somebody would add to a book.
@@ -122,6 +125,7 @@ func (j *judge) remember(v *Verdict) bool {
 			return false
 		}
 		asked = append(asked, e)
+		v.SessionOnly = v.SessionOnly || e.Steers
 	}
 	v.Rememberable = true
 	v.RulesDigest = j.digest(asked...)

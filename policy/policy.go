@@ -63,6 +63,8 @@ type Verdict struct {
 	Outcome bool
 	// Rememberable is true where a person's approval may be kept beyond this call.
 	Rememberable bool
+	// SessionOnly is true where it may be kept for the session, and not longer.
+	SessionOnly bool
 	// RulesDigest identifies the rules that matched what is asked; a grant lapses when they change. It is empty where
 	// nothing is asked that a grant could answer.
 	RulesDigest string
@@ -109,7 +111,7 @@ func Decide(in Input) Verdict {
 	for i := range in.Effects {
 		f := j.effect(&in.Effects[i])
 		v.Effects[i] = Judgement{Decision: f.decision, Step: f.step, Rule: f.rule}
-		if i > 0 && f == last && f.cause != byMark {
+		if i > 0 && f == last && f.cause != byMark && f.cause != bySteers {
 			v.Effects[i].By = v.Effects[i-1].By
 		} else {
 			v.Effects[i].By = f.words(&in, &in.Effects[i])

@@ -14,6 +14,7 @@ const (
 	StepBlocked Step = "blocked"
 	StepMustAsk Step = "mustAsk"
 	StepMode    Step = "mode"
+	StepSteers  Step = "steers"
 	StepRule    Step = "rule"
 	StepDefault Step = "default"
 	StepAsk     Step = "ask"
@@ -55,6 +56,12 @@ var table = [...]step{
 		Then: "`none`: `ask`, each time. `all`: `preApproved`.",
 	}, (*judge).mode},
 	{Row{
+		Step:   StepSteers,
+		When:   "A change of instructions that agents follow, such as `AGENTS.md`.",
+		Then:   "`ask`, whatever the rules say. An approval can be remembered for the session, and for that file only.",
+		Grants: true,
+	}, (*judge).steers},
+	{Row{
 		Step:   StepRule,
 		When:   "An `ask` or `preApproved` word about the tool or the effect, of any layer, or the tool's own say.",
 		Then:   "The strictest of them. A `preApproved` of an untrusted layer or of unreviewed code counts as absent.",
@@ -83,7 +90,7 @@ func Steps() []Row {
 	}
 	return append(rows, Row{
 		Step: StepGrant,
-		When: "Everything that is asked comes from `rule`, `default` or `ask`, and remembered grants of this very tool, " +
+		When: "Everything that is asked comes from `steers`, `rule`, `default` or `ask`, and remembered grants of this very tool, " +
 			"workspace and agent cover it under unchanged rules.",
 		Then: "`preApproved`. Never for deletes, sent data, and what must be asked for.",
 	})
@@ -109,6 +116,7 @@ const (
 	byMark  // the effect's own MustAsk
 	byKind  // no known kind of effect
 	byMode
+	bySteers
 	bySay
 	byPlan
 	bySpec
@@ -250,6 +258,10 @@ func (j *judge) mode() (finding, bool) {
 		f.decision = tongs.Ask
 	}
 	return f, true
+}
+
+func (j *judge) steers() (finding, bool) {
+	return finding{decision: tongs.Ask, step: StepSteers, cause: bySteers}, j.e.Steers
 }
 
 func (j *judge) word() (finding, bool) {
