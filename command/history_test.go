@@ -18,7 +18,8 @@ func historySite(t *testing.T, files ...string) *site {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"init", "-q"}, append([]string{"add", "-f"}, files...),
+		{"init", "-q"},
+		append([]string{"add", "-f"}, files...),
 		{"-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x"},
 	} {
 		cmd := exec.Command("git", args...)

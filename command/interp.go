@@ -265,18 +265,15 @@ func (s *sedScanner) end(c byte) bool {
 	return c == '{' || c == '}'
 }
 
-// inserted takes the text of a, i and c: the lines up to one that does not end in a backslash.
+// inserted takes the text of a, i and c: the rest of the line, or the next line after a backslash. With any other
+// backslash it depends on the version of sed where the text ends.
 func (s *sedScanner) inserted() bool {
-	for {
-		line := s.line()
-		if !strings.HasSuffix(line, `\`) {
-			return true
-		}
-		if s.i >= len(s.text) {
-			return true
-		}
+	line := strings.TrimLeft(s.line(), " \t")
+	if line == `\` && s.i < len(s.text) {
 		s.i++
+		line = s.line()
 	}
+	return line != "" && strings.IndexByte(line, '\\') < 0
 }
 
 func (s *sedScanner) address() bool {
@@ -304,24 +301,48 @@ func (s *sedScanner) pattern() bool {
 	if delim == 0 || delim == '\n' || delim == '\\' || delim >= 0x80 {
 		return false
 	}
-	start := s.i + 1
-	for i := start; i < len(s.text); i++ {
+	for i := s.i + 1; i < len(s.text); i++ {
 		switch s.text[i] {
 		case '\\':
 			i++
 		case '\n':
 			return false
-		case delim:
-			// Whether a delimiter in brackets counts differs between versions.
-			part := s.text[start:i]
-			if strings.LastIndexByte(part, '[') > strings.LastIndexByte(part, ']') {
+		case '[':
+			// Whether a delimiter, a backslash or a newline counts in brackets differs between versions.
+			end := bracketEnd(s.text, i)
+			if end < 0 || strings.ContainsAny(s.text[i:end], string(delim)+"\\\n") {
 				return false
 			}
+			i = end
+		case delim:
 			s.i = i + 1
 			return true
 		}
 	}
 	return false
+}
+
+// bracketEnd returns where the bracket expression ends that begins at i, -1 where it has no end.
+func bracketEnd(s string, i int) int {
+	i++
+	if i < len(s) && s[i] == '^' {
+		i++
+	}
+	for first := true; i < len(s); first = false {
+		switch {
+		case s[i] == ']' && !first:
+			return i
+		case s[i] == '[' && i+1 < len(s) && strings.IndexByte(":.=", s[i+1]) >= 0:
+			close := strings.Index(s[i+2:], s[i+1:i+2]+"]")
+			if close < 0 {
+				return -1
+			}
+			i += 2 + close + 2
+		default:
+			i++
+		}
+	}
+	return -1
 }
 
 // delimited takes two parts: the pattern and what replaces it. The scanner is at the first delimiter.

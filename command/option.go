@@ -231,21 +231,20 @@ func (p *parser) short(w arg) {
 	}
 }
 
-// follow adds what the options of a program do. Where lax is set, options that are not in the table are harmless.
-func (a *analyser) follow(c ctx, st *state, program string, t options, g given, lax bool) {
+// follow adds what the options of a program do. Where known is set, the table has every option that is not harmless, so
+// that a word which may turn out to be an option is one of them at worst.
+func (a *analyser) follow(c ctx, st *state, program string, t options, g given, known bool) {
 	for _, o := range g.options {
 		a.role(c, st, program, o)
 	}
 	for _, w := range g.strange {
-		if !lax || !w.exact() {
-			a.poison("what " + program + " does with " + w.src + " is not known")
-		}
+		a.poison("what " + program + " does with " + w.src + " is not known")
 	}
 	if g.maybe == nil {
 		return
 	}
 	why := g.maybe.src + " may turn out to be an option of " + program
-	if !lax || t.hasRole("run", "code", "script", "env") {
+	if !known || t.hasRole("run", "code", "script", "env") {
 		a.poison(why)
 	}
 	if t.hasRole("write", "writes") {

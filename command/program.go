@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
@@ -69,7 +70,13 @@ func readProgram(a *analyser, c ctx, st *state, words []arg) {
 	r := readers[name]
 	a.execute(words)
 	g := r.options.parse(words[1:], false)
-	a.follow(c, st, name, r.options, g, !r.strict)
+	if r.pure {
+		g.strange = slices.DeleteFunc(g.strange, arg.exact)
+	}
+	a.follow(c, st, name, r.options, g, true)
+	if r.response {
+		a.responseFiles(name, words[1:])
+	}
 	operands := g.operands
 	if name == "less" || name == "more" {
 		for _, w := range operands {
@@ -93,6 +100,15 @@ func readProgram(a *analyser, c ctx, st *state, words []arg) {
 		operands = operands[min(skip, len(operands)):]
 	}
 	a.reads(st, operands, none)
+}
+
+// responseFiles follows words that stand for the options in a file, as programs of the GNU toolchain have them.
+func (a *analyser) responseFiles(name string, words []arg) {
+	for _, w := range words {
+		if strings.HasPrefix(w.text, "@") || !w.exact() && w.text == "" && !w.solid && !w.fd {
+			a.poison("the options of " + name + " may be in the file that " + w.src + " names")
+		}
+	}
 }
 
 // strangeHas reports whether one of the letters is in a cluster of options that is not known in full.

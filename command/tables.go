@@ -2,7 +2,8 @@ package command
 
 import "mvdan.cc/sh/v3/syntax"
 
-// reader describes a program that reads its operands.
+// reader describes a program that reads its operands. An option that is not in its table may be one that runs or writes
+// something, and is asked about.
 type reader struct {
 	options options
 	// skip is how many operands come before the paths, unless one of the options in unless is given.
@@ -12,14 +13,27 @@ type reader struct {
 	none string
 	// names is set where the operands are names or text that is not opened.
 	names bool
-	// strict is set where an option that is not in the table may be one that runs or writes something.
-	strict bool
+	// pure is set where no option reads, writes or runs anything.
+	pure bool
+	// response is set where @FILE stands for options that are in that file.
+	response bool
 }
 
 const (
 	grepOptions = `e: regexp: f:/read file:/read A: B: C: m: # after-context: before-context: context? max-count: label:
  include: exclude: exclude-from:/read exclude-dir: binary-files: d: directories: D: devices: r R recursive
- dereference-recursive`
+ dereference-recursive E F G P I L T U V Z a b c h i l n o q s v w x z y H N basic-regexp binary byte-offset color? colour?
+ count extended-regexp files-with-matches files-without-match fixed-strings group-separator: help ignore-case
+ initial-tab invert-match line-buffered line-number line-regexp no-filename no-group-separator no-ignore-case no-messages
+ null null-data only-matching perl-regexp quiet silent text version with-filename word-regexp`
+	lsOptions = `I: ignore: hide: w: width: T: tabsize: block-size: time-style: quoting-style: indicator-style: all almost-all
+ author classify? color? colour? context dereference dereference-command-line dereference-command-line-symlink-to-dir
+ directory dired escape file-type format: full-time group-directories-first help hide-control-chars human-readable
+ hyperlink? ignore-backups inode kibibytes literal no-group numeric-uid-gid quote-name recursive reverse
+ show-control-chars si size sort: time: version zero 1 A B C D F G H L N Q R S U X Z a b c d f g h i k l m n o p q r s t u
+ v x @ O e`
+	sumOptions = `b c/counts t w z binary check/counts ignore-missing quiet status strict tag text warn zero help version l:
+ length: a: algorithm: untagged debug`
 	sortOptions = `b d f g i M h n R r V c C m s u z k: t: S: T:/write o:/write parallel: batch-size: key:
  field-separator: buffer-size: temporary-directory:/write output:/write compress-program:/run files0-from:/list
  random-source:/read ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting
@@ -43,79 +57,111 @@ const (
 
 // readers are the programs that read what they are given and write nothing but their output.
 var readers = map[string]reader{
-	"cat": {}, "tac": {}, "nl": {options: "b: d: f: h: i: l: n: s: v: w:"}, "rev": {}, "zcat": {}, "bzcat": {},
-	"xzcat": {},
-	"head":  {options: "n: c: lines: bytes: #"},
-	"tail":  {options: "n: c: lines: bytes: s: sleep-interval: pid: max-unchanged-stats: #"},
-	"wc":    {options: "files0-from:/counts"},
-	"ls": {
-		options: "I: ignore: hide: w: width: T: tabsize: block-size: time-style: quoting-style: indicator-style:",
-		none:    ".",
-	},
-	"dir": {none: "."}, "vdir": {none: "."},
-	"stat": {options: "c: format: printf:"},
+	"cat": {options: `A E T b e n s t u v number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank
+ help version`},
+	"tac": {options: "b r s: before regex separator: help version"},
+	"nl": {options: `b: d: f: h: i: l: n: p s: v: w: body-numbering: section-delimiter: footer-numbering: header-numbering:
+ line-increment: join-blank-lines: number-format: no-renumber number-separator: starting-line-number: number-width: help
+ version`},
+	"rev":  {options: "h V help version"},
+	"zcat": {options: "f q v l t force quiet verbose list test help version"}, "bzcat": {options: "f q v s"},
+	"xzcat": {options: "f q v"},
+	"head":  {options: "n: c: # q v z lines: bytes: quiet silent verbose zero-terminated help version"},
+	"tail": {options: `n: c: s: # f F q v z r lines: bytes: follow? sleep-interval: pid: max-unchanged-stats: quiet silent
+ verbose retry zero-terminated help version`},
+	"wc":  {options: "c m l L w bytes chars lines max-line-length words total: files0-from:/counts help version"},
+	"ls":  {options: lsOptions, none: "."},
+	"dir": {options: lsOptions, none: "."}, "vdir": {options: lsOptions, none: "."},
+	"stat": {options: "c: f t L x s r n q format: printf: cached: dereference file-system terse help version"},
 	"file": {options: `F: m:/read magic-file:/read f:/list files-from:/list P: e: C/writes compile/writes b brief i mime
- mime-type mime-encoding k L h N n p r s z Z 0 d v extension`, strict: true},
+ mime-type mime-encoding k L h N n p r s z Z 0 d v extension`},
 	"du": {options: `d: max-depth: B: block-size: t: threshold: X:/read exclude-from:/read exclude: files0-from:/counts
- time-style:`, none: "."},
-	"df": {options: "B: block-size: t: type: x: exclude-type: output?"},
+ time-style: 0 D H L P S a b c h k l m s x all apparent-size bytes count-links dereference dereference-args
+ human-readable inodes no-dereference null one-file-system separate-dirs si summarize time? total help version`, none: "."},
+	"df": {options: `B: block-size: t: type: x: exclude-type: output? H P T a h i k l v m g all human-readable inodes local
+ no-sync portability print-type si sync total help version`},
 	"tree": {options: `L: P: I: o:/write fromfile/list H: T: charset: filelimit: timefmt: sort? gitfile:/read
  infofile:/read R/writes a d l f x p s h u g D F q N Q r t c U v i A S n C J X noreport prune gitignore dirsfirst
- filesfirst ignore-case matchdirs inodes device du si help version`, none: ".", strict: true},
-	"md5sum": {}, "sha1sum": {}, "sha224sum": {}, "sha256sum": {}, "sha384sum": {}, "sha512sum": {}, "b2sum": {},
-	"cksum": {}, "sum": {},
-	"shasum": {options: "a:"}, "md5": {},
-	"cut":    {options: "b: c: d: f: bytes: characters: delimiter: fields: output-delimiter:"},
-	"paste":  {options: "d: delimiters:"},
-	"comm":   {options: "output-delimiter:"},
-	"join":   {options: "t: e: 1: 2: j: a: v: o:"},
-	"fold":   {options: "w: width:"},
-	"fmt":    {options: "w: p: g: width: prefix: goal:"},
-	"expand": {options: "t: tabs:"}, "unexpand": {options: "t: tabs:"},
-	"column": {options: `c: s: o: N: R: T: E: H: W: r: p: i: n: table-columns: separator: output-separator: table-right:
- table-name:`},
-	"pr":    {options: "l: w: W: h: o: n? s? e? i? #"},
-	"tsort": {},
+ filesfirst ignore-case matchdirs inodes device du si help version`, none: "."},
+	"md5sum": {options: sumOptions}, "sha1sum": {options: sumOptions}, "sha224sum": {options: sumOptions},
+	"sha256sum": {options: sumOptions}, "sha384sum": {options: sumOptions}, "sha512sum": {options: sumOptions},
+	"b2sum": {options: sumOptions}, "cksum": {options: sumOptions}, "sum": {options: "r s sysv help version"},
+	"shasum": {options: "a: algorithm: b c/counts check/counts t U 0 p s w binary text portable status warn help version"},
+	"md5":    {options: "p q r s: x"},
+	"cut": {options: `b: c: d: f: n s z w bytes: characters: delimiter: fields: complement only-delimited output-delimiter:
+ zero-terminated help version`},
+	"paste": {options: "d: s z delimiters: serial zero-terminated help version"},
+	"comm":  {options: "1 2 3 i z check-order nocheck-order output-delimiter: total zero-terminated help version"},
+	"join": {options: `t: e: 1: 2: j: a: v: o: i z check-order header ignore-case nocheck-order zero-terminated help
+ version`},
+	"fold": {options: "w: b s # width: bytes spaces help version"},
+	"fmt": {options: `w: p: g: c s t u # width: prefix: goal: crown-margin split-only tagged-paragraph uniform-spacing help
+ version`},
+	"expand": {options: "t: i # tabs: initial help version"}, "unexpand": {options: "t: a tabs: all first-only help version"},
+	"column": {options: `c: s: o: N: R: T: E: H: W: r: p: i: n: O: l: J L d e t x h V table-columns: separator:
+ output-separator: table-right: table-name: output-width: table json keep-empty-lines fillrows table-columns-limit:
+ table-header-repeat table-hide: table-noextreme: table-noheadings table-order: table-truncate: table-wrap: tree:
+ tree-id: tree-parent: help version`},
+	"pr": {options: `l: w: W: h: o: N: D: n? s? e? i? S? # a c d f F J m r t T v across columns: date-format: double-space
+ first-line-number: form-feed header: indent: join-lines length: merge no-file-warnings number-lines? omit-header
+ omit-pagination page-width: pages: show-control-chars show-nonprinting width: help version`},
+	"tsort": {options: "help version"},
 	"diff": {options: `U: C: W: x: X:/read I: F: L: S: D: # width: exclude: exclude-from:/read ignore-matching-lines:
- show-function-line: label: starting-file: ifdef: from-file:/read to-file:/read tabsize: horizon-lines:`},
-	"cmp":  {options: "i: n: ignore-initial: bytes:"},
-	"grep": {options: grepOptions, skip: 1, unless: "e regexp f file"}, "egrep": {
-		options: grepOptions, skip: 1,
-		unless: "e regexp f file",
-	},
+ show-function-line: label: starting-file: ifdef: from-file:/read to-file:/read tabsize: horizon-lines: B E N T Z a b c d e
+ i l/run n p q r s t u v w y brief color? context? ed expand-tabs help ignore-all-space ignore-blank-lines ignore-case
+ ignore-file-name-case ignore-space-change ignore-tab-expansion ignore-trailing-space initial-tab left-column
+ line-format: old-line-format: new-line-format: unchanged-line-format: old-group-format: new-group-format:
+ changed-group-format: unchanged-group-format: minimal new-file no-dereference no-ignore-file-name-case normal
+ paginate/run palette: rcs recursive report-identical-files show-c-function side-by-side speed-large-files
+ strip-trailing-cr suppress-blank-empty suppress-common-lines text unidirectional-new-file unified? version`},
+	"cmp":   {options: "i: n: b l s v x z ignore-initial: bytes: print-bytes quiet silent verbose help version"},
+	"grep":  {options: grepOptions, skip: 1, unless: "e regexp f file"},
+	"egrep": {options: grepOptions, skip: 1, unless: "e regexp f file"},
 	"fgrep": {options: grepOptions, skip: 1, unless: "e regexp f file"},
-	"rg":    {options: rgOptions, skip: 1, unless: "e regexp f file files type-list", none: ".", strict: true},
-	"sort":  {options: sortOptions, strict: true},
-	"shuf": {
-		options: "e i: n: o:/write r z input-range: head-count: output:/write random-source:/read repeat echo",
-		strict:  true,
-	},
-	"iconv":  {options: "f: t: o:/write output:/write from-code: to-code: c s l list verbose", strict: true},
-	"base64": {options: "w: wrap:"}, "base32": {options: "w: wrap:"},
-	"od":      {options: "A: j: N: t: w? S: address-radix: skip-bytes: read-bytes: format:"},
-	"hexdump": {options: "n: s: e: f:/read"},
-	"strings": {options: "n: t: e: T: s: U: bytes: radix: encoding: target: #"},
-	"nm":      {}, "readelf": {options: "x: p: R:"}, "size": {},
+	"rg":    {options: rgOptions, skip: 1, unless: "e regexp f file files type-list", none: "."},
+	"sort":  {options: sortOptions},
+	"shuf": {options: `e i: n: o:/write r z input-range: head-count: output:/write random-source:/read repeat echo help
+ version`},
+	"iconv":  {options: "f: t: o:/write output:/write from-code: to-code: c s l list verbose"},
+	"base64": {options: "w: d D i: decode ignore-garbage wrap: help version"},
+	"base32": {options: "w: d i decode ignore-garbage wrap: help version"},
+	"od": {options: `A: j: N: t: w? S: a b c d f i l o s v x address-radix: skip-bytes: read-bytes: format: endian:
+ output-duplicates strings? traditional width? help version`},
+	"hexdump": {options: `n: s: e: f:/read L? C V b c d h o v x canonical color? format: format-file:/read length: no-squeezing
+ one-byte-char one-byte-octal skip: two-bytes-decimal two-bytes-hex two-bytes-octal help version`},
+	"strings": {options: `n: t: e: T: s: U: # a d f h o v V w all bytes: data encoding: help include-all-whitespace
+ output-separator: print-file-name radix: target: unicode: version`, response: true},
+	"nm": {options: `f: t: X: A B C? D P S U: V W a e g h j l n o p r s u debug-syms defined-only demangle? dynamic extern-only
+ format: help ifunc-chars: just-symbols line-numbers no-demangle no-sort no-weak numeric-sort portability print-armap
+ print-file-name print-size quiet radix: reverse-sort size-sort special-syms synthetic target: undefined-only unicode:
+ version with-symbol-versions plugin:/run`, response: true},
+	"readelf": {options: `x: p: R: A C? D H I L S T U: V W a c d e g h l n r s t u v w? z all arch-specific archive-index
+ debug-dump? decompress demangle? dwarf-depth: dwarf-start: dyn-syms dynamic file-header headers help hex-dump:
+ histogram lint lto-syms no-demangle notes program-headers relocated-dump: relocs section-details section-groups
+ section-headers sections segments P/list process-links/list silent-truncation string-dump: sym-base: symbols syms unicode: unwind use-dynamic
+ version version-info wide`, response: true},
+	"size": {options: "A B G d o x t f h v V common format: help radix: target: totals version", response: true},
 	"jq": {
-		options: `f:/read from-file:/read L:/read indent: arg:: argjson:: slurpfile::/read rawfile::/read`, skip: 1,
+		options: `f:/read from-file:/read L:/read indent: arg:: argjson:: slurpfile::/read rawfile::/read n r c s S e j a M C
+ R h V tab unbuffered stream stream-errors seq sort-keys null-input raw-input raw-output raw-output0 join-output
+ compact-output slurp ascii-output color-output monochrome-output exit-status args jsonargs help version`, skip: 1,
 		unless: "f from-file",
 	},
-	"less": {options: lessOptions, strict: true}, "more": {options: "d l e f p c s u n: #", strict: true},
-	"bat": {options: batOptions, strict: true}, "batcat": {options: batOptions, strict: true},
-	"basename": {names: true, options: "s: suffix:"}, "dirname": {names: true}, "realpath": {names: true},
-	"readlink": {names: true},
-	"tr":       {names: true}, "which": {names: true}, "seq": {names: true, options: "s: f: w"}, "expr": {names: true},
-	"factor": {names: true},
-	"whoami": {names: true}, "id": {names: true}, "uname": {names: true}, "uptime": {names: true}, "nproc": {names: true},
-	"tty": {names: true}, "groups": {names: true}, "printenv": {names: true}, "locale": {names: true},
-	"getconf": {names: true}, "sleep": {names: true}, "yes": {names: true}, "true": {names: true}, "false": {names: true},
-	"cal": {names: true}, "free": {names: true}, "ps": {names: true}, "logname": {names: true}, "echo": {names: true},
-	"printf": {names: true}, "pwd": {names: true}, "test": {names: true}, "[": {names: true}, "numfmt": {names: true},
+	"less": {options: lessOptions}, "more": {options: "d l e f p c s u n: #"},
+	"bat": {options: batOptions}, "batcat": {options: batOptions},
+	"basename": {names: true, pure: true, options: "s: suffix:"}, "dirname": {names: true, pure: true}, "realpath": {names: true, pure: true},
+	"readlink": {names: true, pure: true},
+	"tr":       {names: true, pure: true}, "which": {names: true, pure: true}, "seq": {names: true, pure: true, options: "s: f: w"}, "expr": {names: true, pure: true},
+	"factor": {names: true, pure: true},
+	"whoami": {names: true, pure: true}, "id": {names: true, pure: true}, "uname": {names: true, pure: true}, "uptime": {names: true, pure: true}, "nproc": {names: true, pure: true},
+	"tty": {names: true, pure: true}, "groups": {names: true, pure: true}, "printenv": {names: true, pure: true}, "locale": {names: true, pure: true},
+	"getconf": {names: true, pure: true}, "sleep": {names: true, pure: true}, "yes": {names: true, pure: true}, "true": {names: true, pure: true}, "false": {names: true, pure: true},
+	"cal": {names: true, pure: true}, "free": {names: true, pure: true}, "ps": {names: true, pure: true}, "logname": {names: true, pure: true}, "echo": {names: true, pure: true},
+	"printf": {names: true, pure: true}, "pwd": {names: true, pure: true}, "test": {names: true, pure: true}, "[": {names: true, pure: true}, "numfmt": {names: true, pure: true},
 	"date": {names: true, options: `d: date: f:/list file:/list r:/read reference:/read s:/run set:/run I? iso-8601? R u
- utc universal rfc-email rfc-3339: debug help version j v:`, strict: true},
+ utc universal rfc-email rfc-3339: debug help version j v:`},
 	"hostname": {
 		names: true, options: "f i I s d A fqdn short long ip-address all-ip-addresses F:/run b/run file:/run",
-		strict: true,
 	},
 }
 
