@@ -156,7 +156,11 @@ func (r *reader) local() bool {
 	return in && !kind.holds()
 }
 
+// add notes a definition. What has no name, such as "X::()" in broken code, is none.
 func (r *reader) add(d Definition, indent int) {
+	if d.Name == "" && d.Kind != outer {
+		return
+	}
 	kind, in := r.inner()
 	if in && d.Container == "" && kind.holds() {
 		d.Container = r.frames[len(r.frames)-1].name
