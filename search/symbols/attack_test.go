@@ -64,6 +64,7 @@ func TestHugeAndHostileFiles(t *testing.T) {
 func FuzzIn(f *testing.F) {
 	f.Add("a.py", []byte("def f():\n  '''x'''\n"))
 	f.Add("a.rs", []byte("impl<'a> X for Y { fn f(&self) {} }"))
+	f.Add(".c", []byte("\xda\xfa::()::():\n:\x87()h)4\n:\x87():'&;':\n {\xcf'';':")) // a name of colons alone
 	f.Fuzz(func(t *testing.T, name string, text []byte) { sound(t, name, text) })
 }
 
