@@ -40,9 +40,11 @@ type Question struct {
 	Notes []string `json:"notes,omitempty"`
 	// Scopes are the scopes that an approval may have, the narrowest first; Remember are the patterns that a wider
 	// one would save, as a person may edit them.
-	Scopes    []Scope   `json:"scopes"`
-	Remember  []string  `json:"remember,omitempty"`
-	Workspace string    `json:"workspace,omitempty"`
+	Scopes    []Scope  `json:"scopes"`
+	Remember  []string `json:"remember,omitempty"`
+	Workspace string   `json:"workspace,omitempty"`
+	// Elsewhere is set where something must be asked: whoever made the call can refuse it, and cannot approve it.
+	Elsewhere bool      `json:"elsewhere,omitempty"`
 	Created   time.Time `json:"created"`
 	Expires   time.Time `json:"expires"`
 	// Answer is nil while the question is pending.
@@ -104,6 +106,8 @@ type Answer struct {
 	Channel string    `json:"channel"`
 	By      string    `json:"by,omitempty"`
 	At      time.Time `json:"at"`
+	// ByCaller says that the answer came from whoever made the call. The desk sets it.
+	ByCaller bool `json:"byCaller,omitempty"`
 }
 
 // Store keeps questions. Implementations are safe for concurrent use, and durable ones across processes. Where they
@@ -134,4 +138,11 @@ type Channel interface {
 	// Ask returns the answer, nil where it cannot show the question, and an error where that failed: neither is an
 	// answer. When ctx is cancelled somebody else answered, or nobody wants to know any more, and it returns soon.
 	Ask(ctx context.Context, q Question) (*Answer, error)
+}
+
+// CallerChannel shows a question to whoever made the call, such as an MCP client, which may be the agent itself. It is
+// not a Channel, so that a desk cannot mistake one for the other: what comes from it is marked as the caller's own word.
+type CallerChannel interface {
+	// AskCaller is as [Channel].Ask. A question with Elsewhere set cannot be approved by the answer.
+	AskCaller(ctx context.Context, q Question) (*Answer, error)
 }

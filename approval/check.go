@@ -61,6 +61,9 @@ func Admit(q *Question, a Answer, now time.Time) (Answer, error) {
 		a.Scope, a.Args, a.Remember, a.Keep = "", nil, nil, nil
 		return a, nil
 	}
+	if a.ByCaller && q.Elsewhere {
+		return a, fmt.Errorf("question %s: %w", q.ID, errOwnCall)
+	}
 	if a.Scope == "" {
 		a.Scope = Once
 	}

@@ -19,6 +19,11 @@ type Desk struct {
 	Store Store
 	// Channels show each question, all at once; the first answer counts, also one that another process gives.
 	Channels []Channel
+	// Callers show it to whoever made the call. What must be asked they cannot approve, unless CallersApprove is set.
+	Callers []CallerChannel
+	// CallersApprove lets whoever made a call approve also what must be asked. Only the user's own configuration, or the
+	// administrator's, may set it.
+	CallersApprove bool
 	// Wait is how long a call waits for an answer from elsewhere while no channel shows its question. Zero does not
 	// wait: without a channel the call fails at once with APPROVAL_REQUIRED.
 	Wait time.Duration
@@ -43,6 +48,9 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Question, error) {
 	if len(q.Scopes) == 0 {
 		q.Scopes = []Scope{Once}
 	}
+	if d.CallersApprove {
+		q.Elsewhere = false
+	}
 	for {
 		now := time.Now()
 		expire := d.Expire
@@ -54,6 +62,7 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Question, error) {
 		if err != nil {
 			return q, cancelled(ctx, q.Tool, err)
 		}
+		opened.Elsewhere = opened.Elsewhere || q.Elsewhere // it may have joined one of another desk
 		answered, err := d.await(ctx, opened)
 		if err != nil {
 			return opened, err
@@ -95,16 +104,31 @@ func unanswered(q Question) (Question, bool) {
 // reply is what a channel returned.
 type reply struct {
 	answer *Answer
+	caller bool
 	err    error
 }
+
+// asCaller makes a channel of one to the caller, for a moment: who answered is noted beside it.
+type asCaller struct{ CallerChannel }
+
+func (c asCaller) Ask(ctx context.Context, q Question) (*Answer, error) { return c.AskCaller(ctx, q) }
 
 // await shows an open question and returns it when it is no longer pending.
 func (d *Desk) await(ctx context.Context, q Question) (Question, error) {
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
-	replies := make(chan reply, len(d.Channels))
+	showing := len(d.Channels) + len(d.Callers)
+	replies := make(chan reply, showing)
+	ask := func(c Channel, caller bool) {
+		r := show(asking, c, q)
+		r.caller = caller
+		replies <- r
+	}
 	for _, c := range d.Channels {
-		go func() { replies <- show(asking, c, q) }()
+		go ask(c, false)
+	}
+	for _, c := range d.Callers {
+		go ask(asCaller{c}, true)
 	}
 	over := make(chan reply, 1)
 	var ended Question
@@ -116,7 +140,6 @@ func (d *Desk) await(ctx context.Context, q Question) (Question, error) {
 	patience := time.NewTimer(d.Wait)
 	defer patience.Stop()
 	waited, answered := d.Wait <= 0, false
-	showing := len(d.Channels)
 	var faults []error
 	for {
 		if showing == 0 && waited && !answered {
@@ -186,7 +209,11 @@ func (d *Desk) take(ctx context.Context, q Question, r reply) (fault, err error)
 	if r.err != nil || r.answer == nil {
 		return r.err, nil
 	}
-	err = d.Store.Answer(ctx, q.ID, *r.answer)
+	a := *r.answer
+	if a.ByCaller = r.caller; a.Approved && a.ByCaller && q.Elsewhere {
+		return errOwnCall, nil
+	}
+	err = d.Store.Answer(ctx, q.ID, a)
 	switch {
 	case err == nil, errors.Is(err, ErrAnswered), errors.Is(err, ErrExpired), errors.Is(err, ErrWithdrawn):
 		return nil, nil
@@ -219,8 +246,12 @@ func (d *Desk) required(q Question, faults []error) error {
 	if d.Hint != nil {
 		hint = d.Hint(q.ID)
 	}
-	err := tongs.Errorf(tongs.CodeApprovalRequired, "%s needs approval and nobody could be asked (question %s). %s.",
-		q.Tool, q.ID, hint).With("question", q.ID).With("expires", q.Expires).With("hint", hint)
+	why := "needs approval and nobody could be asked"
+	if q.Elsewhere && len(d.Callers) > 0 {
+		why = "must be approved by a person outside of the client that made the call"
+	}
+	err := tongs.Errorf(tongs.CodeApprovalRequired, "%s %s (question %s). %s.",
+		q.Tool, why, q.ID, hint).With("question", q.ID).With("expires", q.Expires).With("hint", hint)
 	if len(faults) > 0 {
 		err = err.With("channels", errors.Join(faults...).Error())
 	}

@@ -16,6 +16,9 @@ var (
 	ErrInvalid = errors.New("invalid answer")
 )
 
+// errOwnCall is why whoever made a call cannot approve it.
+var errOwnCall = fmt.Errorf("%w: whoever made the call cannot approve what must be asked; answer in a terminal or in the console", ErrInvalid)
+
 // AnsweredError says that somebody was first, and carries that answer. It is ErrAnswered.
 type AnsweredError struct {
 	ID     string

@@ -50,6 +50,8 @@ type Options struct {
 type Config struct {
 	// Mode is the effective mode.
 	Mode tongs.Mode
+	// ClientsApprove lets an MCP client approve what must be asked of its own calls.
+	ClientsApprove bool
 	// Rules are those of every layer, the most authority first.
 	Rules []tongs.Rule
 	// Granted are the permissions that tools may have.

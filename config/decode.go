@@ -22,6 +22,7 @@ type layer struct {
 	narrow bool
 
 	mode        *located[tongs.Mode]
+	clients     *located[bool]
 	permissions *located[tongs.Permissions]
 	desc        *located[string]
 	rules       []tongs.Rule
@@ -110,6 +111,13 @@ func (l *layer) approval(v value, toolset, prefix string, withMode bool) {
 		},
 	}
 	if withMode {
+		if l.kind != tongs.LayerWorker {
+			readers["clients"] = func(v value) {
+				if w, ok := l.word(v, "ordinary", "all"); ok {
+					l.clients = &located[bool]{w == "all", l.origin(v.pos)}
+				}
+			}
+		}
 		readers["mode"] = func(v value) {
 			if w, ok := l.word(v, "none", "safe", "all"); ok {
 				m, _ := tongs.ParseMode(w)

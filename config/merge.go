@@ -11,6 +11,7 @@ import (
 func merge(layers []*layer, opt Options) *Config {
 	c := &Config{Granted: tongs.AllPermissions, origins: map[string]string{}}
 	c.mergeMode(layers, opt)
+	c.mergeClients(layers)
 	c.mergeNumbers(layers)
 	c.mergeSandbox(layers)
 	c.mergeWeb(layers)
@@ -85,6 +86,25 @@ func (c *Config) mergeMode(layers []*layer, opt Options) {
 	}
 	if managed != nil {
 		stricter(managed.value, managed.origin)
+	}
+}
+
+// mergeClients finds whether clients may approve what must be asked of their own calls. The first of the administrator and
+// the user to say something decides; every other file, and the user after the administrator, can only take it back.
+func (c *Config) mergeClients(layers []*layer) {
+	const key = "approval.clients"
+	said := false
+	for _, l := range layers {
+		switch {
+		case l.clients == nil:
+		case !said && l.kind != tongs.LayerWorkspace && !l.narrow:
+			said = true
+			c.ClientsApprove, c.origins[key] = l.clients.value, l.clients.origin
+		case l.clients.value:
+			c.ignore(l.clients.origin, key+": all", "only the administrator's file, or else your own, can say so")
+		case c.ClientsApprove:
+			c.ClientsApprove, c.origins[key] = false, l.clients.origin
+		}
 	}
 }
 

@@ -26,6 +26,11 @@ func (c *Config) Settings() []Setting {
 		list = append(list, Setting{Key: key, Value: value, Origin: origin})
 	}
 	add("approval.mode", c.Mode.String())
+	clients := "ordinary"
+	if c.ClientsApprove {
+		clients = "all"
+	}
+	add("approval.clients", clients)
 	add("permissions", c.Granted.List())
 	add("sandbox.writes", string(c.Sandbox.Writes))
 	if len(c.Sandbox.Through) > 0 {

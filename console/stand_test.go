@@ -86,7 +86,7 @@ func (s *stand) up() {
 	s.registry, err = registry.New(append(append(list, testTools(s.t)...), s.further...)...)
 	must(err)
 	s.hub = NewHub()
-	s.desk = &approval.Desk{Store: s.db.Questions(approval.Options{}), Channels: []approval.Channel{s.hub.Channel(), mcpserver.Channel{}}, Wait: time.Minute}
+	s.desk = &approval.Desk{Store: s.db.Questions(approval.Options{}), Channels: []approval.Channel{s.hub.Channel()}, Callers: []approval.CallerChannel{mcpserver.Channel{}}, Wait: time.Minute}
 	s.engine, err = engine.New(engine.Options{
 		Registry: s.registry, Workspace: ws, Audit: s.db.Audit(), Grants: s.db.Grants(), State: s.db.State, Approval: s.desk,
 		Output: output.Bounds{Spill: spill}, Observe: s.hub.Observe, Rules: s.inForce,

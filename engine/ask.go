@@ -80,7 +80,7 @@ func (w *walk) answer(ctx context.Context, q approval.Question) (*approval.Answe
 	}
 	if earlier != nil {
 		w.question = earlier.ID
-		return earlier.Answer, nil
+		return w.allowed(q, earlier.Answer)
 	}
 	if w.plan.Preview != nil { // only now: a diff nobody looks at is not made
 		if q.Preview, err = w.preview(ctx); err != nil {
@@ -94,7 +94,28 @@ func (w *walk) answer(ctx context.Context, q approval.Question) (*approval.Answe
 		return nil, err
 	}
 	w.question = asked.ID
-	return asked.Answer, nil
+	return w.allowed(q, asked.Answer)
+}
+
+// allowed refuses an approval of what must be asked that came from whoever made the call. The desk takes none; this is
+// for one that was given to the same question elsewhere, under other rules.
+func (w *walk) allowed(q approval.Question, a *approval.Answer) (*approval.Answer, error) {
+	if a.Approved && a.ByCaller && q.Elsewhere && !w.engine.opt.Approval.CallersApprove {
+		return nil, tongs.Errorf(tongs.CodeApprovalRequired,
+			"%s must be approved by a person outside of the client that made the call, and was approved in a client; make the call again, and answer elsewhere", q.Tool)
+	}
+	return a, nil
+}
+
+// must reports whether there is something among the effects that must be asked, and that nobody approved yet.
+func (w *walk) must(effects []tongs.Effect) bool {
+	for i, e := range effects {
+		marked := e.MustAsk || i < len(w.verdict.Effects) && w.verdict.Effects[i].Step == policy.StepMustAsk
+		if marked && (len(w.sent) > 0 || !slices.ContainsFunc(w.approved, e.Same)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *walk) preview(ctx context.Context) (string, error) {
@@ -110,7 +131,7 @@ func (w *walk) newQuestion(effects, open []tongs.Effect) approval.Question {
 		ID: approval.NewID(), Call: w.call.ID, Session: w.call.Session, Agents: w.call.Agents, Tool: w.spec.Name,
 		Title: w.spec.DisplayName(), Source: w.spec.Source, Args: w.call.Args, Reason: w.call.Reason,
 		Message: w.message(effects), Why: w.verdict.Reason, Kind: w.kind(effects), Effects: effects,
-		Notes: slices.Clone(w.notes), Scopes: []approval.Scope{approval.Once}, Created: time.Now(),
+		Notes: slices.Clone(w.notes), Scopes: []approval.Scope{approval.Once}, Created: time.Now(), Elsewhere: w.must(effects),
 	}
 	for _, what := range w.sent {
 		q.Notes = append(q.Notes, "the call ran before and already "+what+"; it would run again")

@@ -273,6 +273,7 @@ func (w *walk) newOutcomeQuestion(o *tongs.Outcome) approval.Question {
 		effects = append(effects, groups[c]...)
 	}
 	q := w.newQuestion(effects, effects)
+	q.Elsewhere = q.Elsewhere || w.verdict.Step == policy.StepMustAsk
 	q.Effects = effects[:min(len(effects), maxShown)]
 	listed := slices.Clone(o.Changes)
 	measure(listed)

@@ -15,25 +15,26 @@ import (
 	"github.com/tongs-ai/tongs/approval"
 )
 
-// Channel shows a question to the MCP client whose call asks it, as a form. It belongs into the approval desk of the
-// engine that a [Server] offers, and answers for calls of that server only: of all others it says that it cannot show
-// them. An answer reaches the session at most, never further.
+// Channel shows a question to the MCP client whose call asks it, as a form. It belongs to the callers of the approval desk
+// of the engine that a [Server] offers, and answers for calls of that server only: of all others it says that it cannot show
+// them. An answer reaches the session at most, never further. What must be approved elsewhere is not shown: a client that
+// answers by itself would approve its own call.
 type Channel struct{}
 
-var _ approval.Channel = Channel{}
+var _ approval.CallerChannel = Channel{}
 
 // maxForms is how often a client is shown the same question, where its answer cannot be read.
 const maxForms = 3
 
-// Ask implements approval.Channel.
-func (Channel) Ask(ctx context.Context, q approval.Question) (*approval.Answer, error) {
+// AskCaller implements approval.CallerChannel.
+func (Channel) AskCaller(ctx context.Context, q approval.Question) (*approval.Answer, error) {
 	f, _ := ctx.Value(flightKey{}).(*flight)
 	if f == nil {
 		return nil, nil
 	}
 	f.wait(q.ID)
 	context.AfterFunc(ctx, func() { f.wait("") }) // the desk ends it when the question is over
-	if !f.elicits {
+	if !f.elicits || q.Elsewhere {
 		return nil, nil
 	}
 	var unread error

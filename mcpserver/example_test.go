@@ -36,7 +36,7 @@ func Example() {
 	eng, err := engine.New(engine.Options{
 		Registry: reg,
 		// Questions are shown by the client whose call asks them.
-		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{mcpserver.Channel{}}},
+		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Callers: []approval.CallerChannel{mcpserver.Channel{}}},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -78,6 +78,9 @@ type setup struct {
 	http mcpserver.HTTPOptions
 	// durable keeps the log and the state of sessions in a file, as the program does.
 	durable bool
+	// clientsApprove is what the user's configuration says of approvals by clients; keep goes around the store of questions.
+	clientsApprove bool
+	keep           func(approval.Store) approval.Store
 }
 
 func newWorld(t testing.TB, s setup) *world {
@@ -91,12 +94,15 @@ func newWorld(t testing.TB, s setup) *world {
 	})
 	w.must(err)
 	t.Cleanup(func() { _ = ws.Close() })
+	if s.keep != nil {
+		w.store = s.keep(w.store)
+	}
 	rules := append(shell.Rules(), s.rules...)
 	opt := engine.Options{
 		Workspace: ws, Mode: s.mode, Rules: func() []tongs.Rule { return rules }, Audit: w.audit,
 		Output: output.Bounds{Spill: spill},
 		Approval: &approval.Desk{
-			Store: w.store, Channels: []approval.Channel{mcpserver.Channel{}}, Wait: s.wait,
+			Store: w.store, Callers: []approval.CallerChannel{mcpserver.Channel{}}, Wait: s.wait, CallersApprove: s.clientsApprove,
 		},
 	}
 	if s.durable {

@@ -15,8 +15,9 @@
 //
 // # Approval
 //
-// Put a [Channel] into the approval desk of the engine. A question about a call that came in here is then shown as a
-// form by the client that made it, where it can. Where it cannot, the question waits in the queue of the desk.
+// Put a [Channel] among the callers of the approval desk of the engine. A question about a call that came in here is then
+// shown as a form by the client that made it, where it can. Where it cannot, and where something must be asked, the question
+// waits in the queue of the desk.
 package mcpserver
 
 import (

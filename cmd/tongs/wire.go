@@ -104,8 +104,8 @@ type wiring struct {
 	// unattended is set by what a program starts rather than a person: configuration and state that the environment names
 	// can only narrow there.
 	unattended bool
-	// channel asks where there is no terminal; a call waits for an answer from elsewhere for wait.
-	channel approval.Channel
+	// channel asks whoever made the call, where there is no terminal; a call waits for an answer from elsewhere for wait.
+	channel approval.CallerChannel
 	wait    time.Duration
 	// lives is set by programs that go on after a call: their commands may be jobs.
 	lives bool
@@ -296,8 +296,9 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 		opt.Approval.Channels = []approval.Channel{w.around(ask)}
 	}
 	if w.channel != nil {
-		opt.Approval.Channels = append(opt.Approval.Channels, w.channel)
+		opt.Approval.Callers = []approval.CallerChannel{w.channel}
 	}
+	opt.Approval.CallersApprove = s.cfg.ClientsApprove
 	opt.Approval.Channels = append(opt.Approval.Channels, w.shown...)
 	opt.Approval.Wait, opt.Observe = w.wait, w.observe
 	if s.runner, err = sandbox.New(sandbox.Options{}); err != nil {
