@@ -16,15 +16,15 @@ func TestWhoLetsClientsApprove(t *testing.T) {
 		managed, user, workspace string
 		trust, want, ignored     bool
 	}{
-		"nobody":                       {},
-		"the user":                     {user: all, want: true},
-		"the administrator":            {managed: all, want: true},
-		"the administrator forbids":    {managed: ordinary, user: all, ignored: true},
-		"the workspace":                {workspace: all, ignored: true},
-		"a trusted workspace":          {workspace: all, trust: true, ignored: true},
-		"the workspace takes it back":  {user: all, workspace: ordinary},
-		"the user, and the workspace":  {user: all, workspace: all, want: true, ignored: true},
-		"the user forbids":             {managed: all, user: ordinary},
+		"nobody":                      {},
+		"the user":                    {user: all, want: true},
+		"the administrator":           {managed: all, want: true},
+		"the administrator forbids":   {managed: ordinary, user: all, ignored: true},
+		"the workspace":               {workspace: all, ignored: true},
+		"a trusted workspace":         {workspace: all, trust: true, ignored: true},
+		"the workspace takes it back": {user: all, workspace: ordinary},
+		"the user, and the workspace": {user: all, workspace: all, want: true, ignored: true},
+		"the user forbids":            {managed: all, user: ordinary},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)

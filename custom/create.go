@@ -84,6 +84,9 @@ func (s *Set) planCreate(_ context.Context, v *tongs.View, d Draft) (*tongs.Plan
 	if err != nil {
 		return nil, err
 	}
+	if why := s.opt.Taken(d.Name); why != "" {
+		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "a custom tool cannot be named %q: %s; choose another name", d.Name, why)
+	}
 	version, err := v.Files.Version(place(d.Name))
 	if err != nil {
 		return nil, err

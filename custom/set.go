@@ -32,6 +32,8 @@ type Options struct {
 	// NoApprovals has nothing count as approved or built, and State say nothing but what is disabled: not everybody who can
 	// name a state directory may say what was.
 	NoApprovals bool
+	// Taken says why a new tool cannot have a name, empty where it can. Nil knows of none.
+	Taken func(name string) string
 	// Closed says why no tools can be made or built here; empty means that they can.
 	Closed string
 	// Timeout is how long a tool may take that names no time: 30 s. MaxTimeout is the most that a call can name: 600 s.
@@ -76,6 +78,9 @@ func New(opt Options) (*Set, error) {
 	}
 	if opt.LookPath == nil {
 		opt.LookPath = lookPath
+	}
+	if opt.Taken == nil {
+		opt.Taken = func(string) string { return "" }
 	}
 	if opt.OnChange == nil {
 		opt.OnChange = func() {}

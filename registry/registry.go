@@ -59,8 +59,8 @@ func (r *Registry) RegisterAll(tools ...tongs.Tool) error {
 	})
 }
 
-// Replace puts the tool in the place of the one of the same name, or adds it where there is none. It replaces a
-// built-in only by a built-in: another tool of that name shadows it, as it does with Register.
+// Replace puts the tool in the place of the one of the same name and kind of source, or adds it where there is none. A tool
+// of another kind keeps its name: that is an error, or shadows it where it is a built-in, as it does with Register.
 func (r *Registry) Replace(tool tongs.Tool) error {
 	return r.change(func(all []*slot) []*slot {
 		if i := slices.IndexFunc(all, func(s *slot) bool { return sameKind(s.tool, tool) }); i >= 0 {
@@ -76,7 +76,7 @@ func sameKind(a, b tongs.Tool) bool {
 		return false
 	}
 	x, y := a.Spec(), b.Spec()
-	return x.Name == y.Name && x.Source.BuiltIn() == y.Source.BuiltIn()
+	return x.Name == y.Name && (x.Source.Kind == y.Source.Kind || x.Source.BuiltIn() && y.Source.BuiltIn())
 }
 
 // Unregister removes the tool that has the name and reports whether there was one. A built-in that it shadowed is

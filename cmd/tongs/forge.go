@@ -56,7 +56,7 @@ func (a *app) forgeNewCommand() *cobra.Command {
 	cmd.Flags().StringVar(&d.Language, "language", "go", "go, sh or python")
 	cmd.Flags().StringVar(&source, "source", "", "a file with its program, instead of boilerplate")
 	cmd.Flags().StringArrayVar(&params, "param", nil, "a parameter, as NAME:TYPE or NAME:TYPE:required")
-	cmd.RunE = a.run(func(_ *cobra.Command, args []string) error {
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		d.Name = args[0]
 		for _, p := range params {
 			parts := strings.Split(p, ":")
@@ -76,11 +76,15 @@ func (a *app) forgeNewCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		forge, err := findForge()
+		sys, err := a.open(cmd.Context(), wiring{memory: true})
 		if err != nil {
 			return err
 		}
-		dir, err := made.Write(forge)
+		defer sys.close()
+		if why := sys.takenName(d.Name); why != "" {
+			return tongs.Errorf(tongs.CodeInvalidArgs, "a custom tool cannot be named %q: %s; choose another name", d.Name, why)
+		}
+		dir, err := made.Write(sys.forge.Dir())
 		if err != nil {
 			return err
 		}
@@ -139,11 +143,13 @@ func (a *app) forgeListCommand() *cobra.Command {
 		Use: "list", Short: "List the custom tools, the broken ones too", Example: "  tongs forge list\n  tongs forge list --format json", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
-	cmd.RunE = a.run(func(*cobra.Command, []string) error {
-		set, err := a.openForge()
+	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
+		sys, err := a.open(cmd.Context(), wiring{memory: true})
 		if err != nil {
 			return err
 		}
+		defer sys.close()
+		set := sys.forge
 		states := set.States()
 		if format == "json" {
 			return a.json(states)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -118,7 +119,7 @@ func (s *system) addForge(a *app, w wiring, opt *engine.Options) error {
 	f := &forge{offered: map[string]tongs.Tool{}, problems: map[string]string{}}
 	set, err := custom.New(custom.Options{
 		Dir: dir, State: forgeState(s.stateDir), NoApprovals: w.unattended && !a.ownState(s.stateDir), OnChange: s.swapForge,
-		Timeout: s.cfg.Limits.CustomTimeout, Watch: w.lives, Closed: s.closedForge(w),
+		Timeout: s.cfg.Limits.CustomTimeout, Watch: w.lives, Closed: s.closedForge(w), Taken: s.takenName,
 	})
 	if err != nil {
 		return err
@@ -131,14 +132,41 @@ func (s *system) addForge(a *app, w wiring, opt *engine.Options) error {
 	if err := s.registry.RegisterAll(list...); err != nil {
 		return err
 	}
-	s.swapForge()
 	opt.Refresh = s.refreshForge
 	opt.OnResult = func(*tongs.Call, *tongs.Result) { s.refreshForge() } // so that clients are told before their next call
-	if w.lives {
-		f.stop = make(chan struct{})
-		go s.watchForge(f.stop)
-	}
 	return nil
+}
+
+// followForge watches the forge, in a program that lives on.
+func (s *system) followForge(w wiring) {
+	if w.lives {
+		s.forge.stop = make(chan struct{})
+		go s.watchForge(s.forge.stop)
+	}
+}
+
+// takenName says why no new custom tool can have a name, empty where it can. A built-in tool that is no control tool may be
+// replaced by one, by its name and with a warning.
+func (s *system) takenName(name string) string {
+	if strings.Contains(name, "__") {
+		return "names with __ are those of tools of MCP servers"
+	}
+	entry, ok := s.registry.Set().Lookup(name)
+	if !ok {
+		return ""
+	}
+	spec := entry.Tool.Spec()
+	switch {
+	case spec.Name != name:
+		return fmt.Sprintf("it is another name of the tool %s", spec.Name)
+	case spec.Source.Kind == tongs.SourceCustom:
+		return ""
+	case !spec.Source.BuiltIn():
+		return fmt.Sprintf("there is a %s of that name", spec.Source.Kind)
+	case spec.Control:
+		return "it is the name of a tool that nothing may replace"
+	}
+	return ""
 }
 
 // reviewed reports whether a person approved a tool of this source.
@@ -203,6 +231,24 @@ func (s *system) swapForge() {
 	f.offered = next
 }
 
+// States returns what is known of each custom tool. One that cannot be offered is broken.
+func (f *forge) States() []custom.State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.states()
+}
+
+// states is States with the forge locked.
+func (f *forge) states() []custom.State {
+	list := f.Set.States()
+	for i := range list {
+		if why := f.problems[list[i].Name]; why != "" {
+			list[i].Status, list[i].Detail = custom.Broken, why
+		}
+	}
+	return list
+}
+
 // builtIn reports whether a name is that of a built-in tool, shadowed or not.
 func (s *system) builtIn(name string) bool {
 	entry, ok := s.registry.Set().Lookup(name)
@@ -227,10 +273,7 @@ func (f *forge) warnings() (list []string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, why := range f.problems {
-		list = append(list, why)
-	}
-	for _, st := range f.States() {
+	for _, st := range f.states() {
 		if st.Status == custom.Broken {
 			list = append(list, fmt.Sprintf("the custom tool %s cannot be used: %s", st.Name, st.Detail))
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/secrets"
 	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/policy"
 )
 
 // mcpCommands are the commands below 'tongs mcp', which by itself serves: they are about the servers that Tongs uses.
@@ -311,23 +313,47 @@ func (s *system) addMCP(a *app, w wiring) error {
 	}
 	opt.OnChange = s.swapMCP
 	var err error
-	if s.mcp, err = mcpclient.New(opt); err != nil {
-		return err
-	}
-	tools, err := s.mcp.Tools()
-	return errors.Join(err, s.registry.RegisterAll(tools...))
+	s.mcp, err = mcpclient.New(opt)
+	return err
 }
 
-// swapMCP takes up tools that changed. What cannot be read stays as it was.
+// faults are why tools are not offered. They are safe for concurrent use.
+type faults struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (f *faults) set(list []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = list
+}
+
+// mcpWarnings say which tools of MCP servers are not offered, and why.
+func (s *system) mcpWarnings() []string {
+	s.mcpFaults.mu.Lock()
+	defer s.mcpFaults.mu.Unlock()
+	return s.mcpFaults.list
+}
+
+// swapMCP takes up tools that changed. What cannot be read stays as it was, and a tool whose name is taken is left out.
 func (s *system) swapMCP() {
 	tools, err := s.mcp.Tools()
+	var faults []string
 	if err != nil {
-		return
+		faults = append(faults, err.Error())
 	}
 	names := map[string]bool{}
 	for _, t := range tools {
-		names[t.Spec().Name] = true
-		_ = s.registry.Replace(t)
+		name := t.Spec().Name
+		names[name] = true
+		if err := s.registry.Replace(t); err != nil {
+			faults = append(faults, fmt.Sprintf("the tool %s of an MCP server is not offered: %v", name, err))
+		}
+	}
+	s.mcpFaults.set(faults)
+	if err != nil {
+		return
 	}
 	for _, e := range s.registry.Set().Entries() {
 		if spec := e.Tool.Spec(); spec.Source.Kind == tongs.SourceMCP && !names[spec.Name] {
@@ -336,8 +362,23 @@ func (s *system) swapMCP() {
 	}
 }
 
-// ownGrant is what a person decides who starts a server by hand: nobody else is asked.
-type ownGrant struct{ effects []tongs.Effect }
+// ownGrant is what a person decides who starts a server by hand: nobody else is asked. The rules about paths hold for the
+// server as they do in any call of it.
+type ownGrant struct {
+	effects []tongs.Effect
+	input   policy.Input
+}
+
+// byHand is the grant of a person who starts a server.
+func (s *system) byHand(server string, effects []tongs.Effect) ownGrant {
+	spec := &tongs.Spec{Name: server + "__", Toolset: "mcp", Source: tongs.Source{Kind: tongs.SourceMCP, Name: server}}
+	return ownGrant{effects, policy.Input{Spec: spec, Mode: s.cfg.Mode, Chain: [][]tongs.Rule{s.rules()}}}
+}
+
+// Ruled implements workspace.Ruler.
+func (g ownGrant) Ruled(kind tongs.EffectKind, p tongs.Path) bool {
+	return policy.Ruled(g.input, tongs.Effect{Kind: kind, Path: p})
+}
 
 func (g ownGrant) Call() *tongs.Call       { return &tongs.Call{ID: "by-hand", Tool: "mcp"} }
 func (g ownGrant) Effects() []tongs.Effect { return g.effects }

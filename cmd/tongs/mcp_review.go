@@ -78,7 +78,7 @@ func (a *app) look(ctx context.Context, name string) (*system, *mcpclient.Review
 	effects, err := sys.mcp.Effects(name)
 	if err == nil {
 		var v *mcpclient.Review
-		if v, err = sys.mcp.Look(ctx, name, sys.confined.Commands(ownGrant{effects}), sys.place.workspace); err == nil {
+		if v, err = sys.mcp.Look(ctx, name, sys.confined.Commands(sys.byHand(name, effects)), sys.place.workspace); err == nil {
 			return sys, v, nil
 		}
 	}

@@ -151,6 +151,7 @@ type system struct {
 	shell     *shell.Set
 	confined  *confine.Confiner
 	mcp       *mcpclient.Set
+	mcpFaults faults
 	forge     *forge
 	telemetry *telemetry.Telemetry
 	modules   *modules
@@ -243,9 +244,6 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 	if err = sys.addForge(a, w, &opt); err != nil {
 		return nil, err
 	}
-	if err = sys.addModules(a, w); err != nil {
-		return nil, err
-	}
 	opt.Registry, opt.Reviewed = sys.registry, sys.reviewed
 	if sys.engine, err = engine.New(opt); err != nil {
 		return nil, err
@@ -253,7 +251,16 @@ func (a *app) open(ctx context.Context, w wiring) (_ *system, err error) {
 	if err = sys.addWorkers(w); err != nil {
 		return nil, err
 	}
-	return sys, nil
+	return sys, sys.offerOutside(a, w)
+}
+
+// offerOutside registers what is not built in, after all that is: a tool from outside whose name is taken is left out and
+// named in the warnings, and never keeps another from being offered.
+func (s *system) offerOutside(a *app, w wiring) error {
+	s.swapMCP()
+	s.swapForge()
+	s.followForge(w)
+	return s.addModules(a, w)
 }
 
 // connect opens the state, the files and the sandbox, and puts them into the options of the engine.
@@ -467,5 +474,5 @@ func (s *system) describe(texts registry.Texts, spec *tongs.Spec) (string, error
 }
 
 func (s *system) warnings() []string {
-	return slices.Concat(s.registry.Set().Warnings(), s.forge.warnings(), s.modules.warnings())
+	return slices.Concat(s.registry.Set().Warnings(), s.mcpWarnings(), s.forge.warnings(), s.modules.warnings())
 }
