@@ -184,8 +184,8 @@ func (c *Cover) parseCommand(text string) error {
 			return errors.New("after the version it needs a command")
 		}
 		version := text[1:end]
-		if v, err := strconv.Unquote(version); err == nil {
-			version = v
+		if strings.HasPrefix(version, `"`) { // a version in other quotes is one that has them
+			version, _ = strconv.Unquote(version)
 		}
 		if version == "" {
 			return errors.New("its version is empty; leave out the @ for a program that has none")

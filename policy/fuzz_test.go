@@ -73,6 +73,9 @@ func FuzzParseCover(f *testing.F) {
 func FuzzPropose(f *testing.F) {
 	f.Add("git push", "src/[a].go", "example.com", "v1")
 	f.Add("echo \xff \x00 '* \"", "(unknown)", "[::1]:1", "v 2")
+	f.Add("a", "b", "c", "``")
+	f.Add("a", "b", "c", "'x'")
+	f.Add("a", "b", "c", "`v`")
 	f.Fuzz(func(t *testing.T, command, rel, host, version string) {
 		for _, e := range effects(
 			tongs.Effect{Kind: tongs.EffectExecute, Argv: strings.Split(command, " "), Version: tongs.Version(version)},
