@@ -119,6 +119,21 @@ func (r *rootEntry) opened() (handle, error) {
 	return h, nil
 }
 
+// identity tells the root's directory from another at the same path, "" where that is not done.
+func (r *rootEntry) identity() string {
+	if r.Lazy || r.Inside {
+		return ""
+	}
+	h, err := r.opened()
+	if err != nil {
+		return ""
+	}
+	if d, ok := h.(interface{ identity() string }); ok {
+		return d.identity()
+	}
+	return ""
+}
+
 // create makes a lazy root that is not there.
 func (r *rootEntry) create() error {
 	if !r.Lazy || !r.Writable {
@@ -307,7 +322,9 @@ func (w *Workspace) Present() []Root {
 	})
 }
 
-// Digest identifies the roots by name, real directory and writability, in any order of the zones.
+// Digest identifies the roots by name, real directory, what makes that directory itself and no other that took its path,
+// and writability, in any order of the zones. A root that comes and goes, or is inside a private one, is known by its path
+// alone; so is every one on systems that do not tell directories apart.
 func (w *Workspace) Digest() string {
 	roots := w.Roots()
 	slices.SortFunc(roots, func(a, b Root) int { return strings.Compare(a.Name, b.Name) })
@@ -315,7 +332,7 @@ func (w *Workspace) Digest() string {
 	enc := json.NewEncoder(sum)
 	for _, r := range roots {
 		// Hex, since a directory need not be UTF-8 and JSON would make two of them one.
-		_ = enc.Encode([]any{r.Name, hex.EncodeToString([]byte(r.Dir)), r.Writable})
+		_ = enc.Encode([]any{r.Name, hex.EncodeToString([]byte(r.Dir)), r.Writable, w.byName[r.Name].identity()})
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

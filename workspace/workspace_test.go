@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 )
@@ -212,6 +213,49 @@ func TestOpenRefuses(t *testing.T) {
 	must(t, w.Close())
 	_, err = w.View(in(".")).Stat(in("a"))
 	wantCode(t, err, tongs.CodeExecutionError, "closed")
+}
+
+// Another directory that took the path is another workspace, and the same one that came back is the same.
+func TestDigestKnowsTheDirectoryNotOnlyItsPath(t *testing.T) {
+	base := tree(t, map[string]string{"ws/": "", "zone/": ""})
+	at := func(rel string) string { return filepath.Join(base, rel) }
+	digest := func() string {
+		return openOn(t, Options{Dir: at("ws"), Roots: []Root{{Name: "zone", Dir: at("zone")}}}, openHandle).Digest()
+	}
+	first := digest()
+	must(t, os.WriteFile(at("ws/new"), nil, 0o600))
+	must(t, os.Chmod(at("ws"), 0o700))
+	must(t, os.Chtimes(at("ws"), time.Unix(1, 0), time.Unix(1, 0)))
+	if digest() != first {
+		t.Error("a change in the directory made it another one")
+	}
+	must(t, os.Rename(at("ws"), at("aside")))
+	for range 50 { // the number of the inode is given away again
+		must(t, os.Mkdir(at("ws"), 0o755))
+		if digest() == first {
+			t.Fatal("another directory at the same path is the same workspace")
+		}
+		must(t, os.Remove(at("ws")))
+	}
+	must(t, os.Rename(at("aside"), at("ws")))
+	if digest() != first {
+		t.Error("the directory that came back is not the same workspace")
+	}
+	must(t, os.RemoveAll(at("ws")))
+	for range 50 {
+		must(t, os.Mkdir(at("ws"), 0o755))
+		if digest() == first {
+			t.Fatal("a new directory at the same path is the same workspace")
+		}
+		must(t, os.Remove(at("ws")))
+	}
+	must(t, os.Mkdir(at("ws"), 0o755))
+	second := digest()
+	must(t, os.Remove(at("zone")))
+	must(t, os.Mkdir(at("zone"), 0o755))
+	if digest() == second {
+		t.Error("another zone at the same path is the same")
+	}
 }
 
 func TestDigest(t *testing.T) {
