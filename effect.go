@@ -157,6 +157,9 @@ type Effect struct {
 	// Argv is the command of an execute effect, after wrappers were taken off. A word that is only known when it runs is
 	// the start of it that is known, a NUL byte, and its source.
 	Argv []string `json:"argv,omitempty"`
+	// Env are the variables that the command is given beyond those that every command has, as NAME=value and sorted by
+	// name: what it runs may depend on them. A value that is only known when it runs is written as in Argv.
+	Env []string `json:"env,omitempty"`
 	// Host is the target of a network effect: a lower-case name or address, with ":port" where it is not the scheme's own.
 	Host string `json:"host,omitempty"`
 	// Version is what the plan saw at Path, or the content hash of the program that would execute.
@@ -187,14 +190,29 @@ func (e Effect) Target() string {
 	case e.Kind.OnPath():
 		return e.Path.String()
 	case e.Kind == EffectExecute:
-		words := slices.Clone(e.Argv)
-		for i, word := range words {
-			words[i] = word[strings.IndexByte(word, 0)+1:]
+		words := make([]string, 0, len(e.Env)+len(e.Argv))
+		for _, assignment := range e.Env {
+			words = append(words, shownAssignment(assignment))
+		}
+		for _, word := range e.Argv {
+			words = append(words, word[strings.IndexByte(word, 0)+1:])
 		}
 		return strings.Join(words, " ")
 	default:
 		return e.Host
 	}
+}
+
+// shownAssignment spells an assignment so that one sees where its value ends.
+func shownAssignment(assignment string) string {
+	name, value, _ := strings.Cut(assignment, "=")
+	if at := strings.IndexByte(assignment, 0); at >= 0 {
+		return assignment[at+1:]
+	}
+	if strings.ContainsAny(value, " \t\n\r'\"\\`$;&|<>()*?[]{}#~") {
+		value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+	}
+	return name + "=" + value
 }
 
 // String describes the effect in a few plain words: "write src/a.go".
@@ -213,7 +231,7 @@ func (e Effect) ByName() bool { return e.MustAsk || e.Steers }
 // SameTarget reports whether two effects do the same thing to the same target, in whatever state it is.
 func (e Effect) SameTarget(o Effect) bool {
 	return e.Kind == o.Kind && e.Unknown == o.Unknown && e.Path == o.Path && e.Host == o.Host &&
-		slices.Equal(e.Argv, o.Argv)
+		slices.Equal(e.Argv, o.Argv) && slices.Equal(e.Env, o.Env)
 }
 
 // Kind says how a person should look at a question.

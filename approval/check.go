@@ -187,7 +187,7 @@ func (s Scrubber) Scrub(q Question) Question {
 	q.Effects = slices.Clone(q.Effects)
 	for i := range q.Effects {
 		e := &q.Effects[i]
-		e.Argv, e.Why = s.secrets.Argv(e.Argv), s.text(e.Why)
+		e.Argv, e.Env, e.Why = s.secrets.Argv(e.Argv), s.secrets.Argv(e.Env), s.text(e.Why)
 		e.Path.Rel, e.Host = s.text(e.Path.Rel), s.text(e.Host)
 	}
 	if q.Answer != nil {

@@ -70,6 +70,7 @@ func appendEffect(buf []byte, e *tongs.Effect) []byte {
 		buf = strconv.AppendQuote(buf, s)
 	}
 	buf = appendStrings(buf, e.Argv)
+	buf = appendStrings(buf, e.Env)
 	for _, flag := range []bool{e.Unknown, e.MustAsk, e.Steers, e.NoGrant, e.Sends} {
 		buf = strconv.AppendBool(append(buf, ' '), flag)
 	}

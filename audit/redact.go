@@ -88,7 +88,8 @@ func (r *Redactor) Intent(in *Intent) (json.RawMessage, error) {
 	for i := range kept.Effects {
 		e := &kept.Effects[i]
 		was := *e
-		e.Argv, e.Why, e.Host = r.known().Argv(e.Argv), r.text(e.Why), r.text(e.Host)
+		e.Argv, e.Env = r.known().Argv(e.Argv), r.known().Argv(e.Env)
+		e.Why, e.Host = r.text(e.Why), r.text(e.Host)
 		e.Path.Rel = r.known().Text(e.Path.Rel)
 		kept.Redacted = kept.Redacted || !e.SameTarget(was) || !keeps(&was)
 	}
@@ -99,8 +100,9 @@ func (r *Redactor) Intent(in *Intent) (json.RawMessage, error) {
 
 // keeps reports whether JSON keeps the target of an effect as it is.
 func keeps(e *tongs.Effect) bool {
+	odd := func(word string) bool { return !utf8.ValidString(word) }
 	return utf8.ValidString(e.Path.Rel) && utf8.ValidString(e.Host) &&
-		!slices.ContainsFunc(e.Argv, func(word string) bool { return !utf8.ValidString(word) })
+		!slices.ContainsFunc(e.Argv, odd) && !slices.ContainsFunc(e.Env, odd)
 }
 
 // Close returns the data of the entry that closes a row.

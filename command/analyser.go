@@ -16,6 +16,8 @@ type analyser struct {
 	notes    []string
 	// at is the index of the command that effects belong to, -1 before the first.
 	at int
+	// env is what the program that is being followed is given.
+	env []string
 	// steps counts the commands followed so far, expanded the parts of their words, lookups the paths resolved.
 	steps, expanded, lookups int
 	// writes is true once something was met that is not known to only read.
@@ -24,6 +26,10 @@ type analyser struct {
 	onward bool
 	// full is true once there were too many effects to tell.
 	full bool
+	// traps follow the traps met once more, in the state that the shell has by the end.
+	traps []func(*state)
+	// ending is set while they are.
+	ending bool
 	// declared are the functions met.
 	declared map[*syntax.FuncDecl]*declaration
 }

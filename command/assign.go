@@ -44,7 +44,7 @@ func listed(list, word string) bool {
 const (
 	steeringNames = ` PATH ENV IFS HOME SHELL SHELLOPTS BASHOPTS PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND CDPATH GLOBIGNORE
  EXECIGNORE FIGNORE FUNCNEST FPATH ZDOTDIR INPUTRC HISTFILE HISTCONTROL MAIL MAILPATH POSIXLY_CORRECT EDITOR VISUAL
- PAGER BROWSER CC CXX CPP LD AR AS NM RANLIB STRIP OBJCOPY CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS MAKEFLAGS MFLAGS
+ PAGER BROWSER MAKEFLAGS MFLAGS
  GNUMAKEFLAGS MAKEFILES MAKE MAKELEVEL CLASSPATH M2_HOME ANT_OPTS ANT_ARGS SBT_OPTS GRADLE_OPTS MAVEN_OPTS GOFLAGS
  GOPATH GOROOT GOENV GOTOOLCHAIN GOPROXY GONOSUMDB GONOSUMCHECK GOSUMDB GOPRIVATE GOINSECURE GOEXPERIMENT GOCACHE
  GOMODCACHE GOBIN GOTOOLDIR GOVCS GOWORK GCCGO GREP_OPTIONS TAR_OPTIONS GZIP BZIP BZIP2 XZ_OPT XZ_DEFAULTS ZIPOPT
@@ -70,11 +70,13 @@ const (
  LANGUAGE TZ DEBIAN_FRONTEND `
 )
 
-// assignName follows what gives a variable a value. The value is a matter of the facts.
-func (a *analyser) assignName(name string) {
+// assignName follows what gives a variable a value; nil is one that is not known. What the value is where it is used is a
+// matter of the facts, what programs are given one of the state.
+func (a *analyser) assignName(st *state, name string, v *value) {
 	if steers(name) {
 		a.poison("assigning " + name + " changes what runs")
 	}
+	a.gets(st, name, v)
 }
 
 // assign follows an assignment. Where it is before a command, it holds for that command only.
@@ -88,7 +90,10 @@ func (a *analyser) assign(c ctx, st *state, as *syntax.Assign, before string) {
 	if before == "read" && name == "IFS" {
 		return
 	}
-	a.assignName(name)
+	a.assignName(st, name, v)
+	if before != "" {
+		st.exports.mark(name)
+	}
 	if t := c.facts.places[as]; t != nil && before == "" {
 		if v != nil && !(t.once && literal(as)) {
 			v.soften()
@@ -151,6 +156,7 @@ func (a *analyser) array(c ctx, st *state, as *syntax.Assign) *value {
 // decl follows declare, local, export, readonly and typeset.
 func (a *analyser) decl(c ctx, st *state, x *syntax.DeclClause) {
 	defer a.begin(c, x.Pos(), x.End())()
+	defer a.giving(nil)()
 	argv := []string{x.Variant.Value}
 	if x.Variant.Value == "nameref" {
 		a.poison("a reference to another variable cannot be followed")
@@ -169,6 +175,9 @@ func (a *analyser) decl(c ctx, st *state, x *syntax.DeclClause) {
 	for i, as := range x.Args {
 		if t := c.facts.places[as]; t != nil {
 			t.value = values[i]
+		}
+		if as.Name != nil && exporting(x) {
+			a.exports(c, st, as.Name.Value)
 		}
 	}
 	a.executeArgv(argv)
@@ -192,7 +201,7 @@ func (a *analyser) declArg(c ctx, st *state, x *syntax.DeclClause, as *syntax.As
 		return name, nil
 	}
 	v := a.assigned(c, st, as)
-	a.assignName(name)
+	a.assignName(st, name, v)
 	if x.Variant.Value == "local" && len(c.calls) == 0 {
 		v = nil // it fails outside of a function
 	}

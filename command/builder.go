@@ -39,6 +39,13 @@ func (a *analyser) runsWorkspace(name string) {
 func builderProgram(a *analyser, c ctx, st *state, words []arg) {
 	name := baseName(words[0].text)
 	a.runsWorkspace(name)
+	if name == "just" || name == "task" || name == "rake" {
+		given := st.clone()
+		for _, w := range words[1:] {
+			a.makeOperand(given, w)
+		}
+		a.env = given.exports.list()
+	}
 	a.execute(words)
 	if len(words) > 1 && (name == "deno" || name == "bun") && (words[1].is("eval") || words[1].is("repl") ||
 		words[1].is("-e") ||
@@ -63,7 +70,7 @@ func builderProgram(a *analyser, c ctx, st *state, words []arg) {
 
 // bound adds the execute effect of a builder, bound to the first of the files that exists where it works.
 func (a *analyser) bound(st *state, words []arg, files ...string) {
-	e := tongs.Effect{Kind: tongs.EffectExecute, Argv: elements(words)}
+	e := tongs.Effect{Kind: tongs.EffectExecute, Argv: elements(words), Env: a.env}
 	if a.at >= 0 && a.commands[a.at].Argv == nil {
 		a.commands[a.at].Argv = e.Argv
 	}
@@ -106,30 +113,46 @@ func makeProgram(a *analyser, c ctx, st *state, words []arg) {
 			}
 		}
 	}
+	given := st.clone()
+	for _, w := range g.operands {
+		a.makeOperand(given, w)
+	}
+	a.env = given.exports.list()
 	a.bound(there, words, files...)
 	a.follow(c, st, "make", makeOptions, g, false)
-	for _, w := range g.operands {
-		if w.exact() && !strings.Contains(w.text, "=") {
-			continue
+}
+
+// makeOperand follows a target or a variable. A variable is one that make is given, in its own way.
+func (a *analyser) makeOperand(st *state, w arg) {
+	name, value, assigns := strings.Cut(w.text, "=")
+	switch {
+	case w.exact() && (!assigns || plainValue(w.text) || strings.HasPrefix(w.text, "-")):
+	case !w.exact() || !isName(name) || steers(name):
+		a.poison("what it runs may be what its variables say: " + w.src)
+	default:
+		if was, ok := st.exports.values[name]; ok && was != value {
+			value = notSure(name) // given twice: which of them counts is for make to say
 		}
-		if w.exact() && plainValue(w.text) {
-			continue
-		}
-		a.poison("make runs what its variables say: " + w.src)
+		st.exports.set(name, value)
 	}
 }
 
 // plainValue reports whether a variable for make has a value that cannot be a program.
 func plainValue(assignment string) bool {
 	name, value, _ := strings.Cut(assignment, "=")
-	if strings.TrimRight(name, ":?+") != name || steers(name) {
+	if !isName(name) || steers(name) {
 		return false
 	}
 	switch value {
-	case "", "y", "n", "yes", "no", "true", "false", "on", "off", "debug", "release":
+	case "y", "n", "yes", "no", "true", "false", "on", "off", "debug", "release":
 		return true
 	}
-	return strings.Trim(value, "0123456789.") == ""
+	for part := range strings.SplitSeq(value, ".") {
+		if part == "" || strings.Trim(part, "0123456789") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 func npmProgram(a *analyser, c ctx, st *state, words []arg) {

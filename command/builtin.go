@@ -76,6 +76,7 @@ func (a *analyser) builtin(c ctx, st *state, words []arg) bool {
 	if slices.Contains(readingBuiltins, name.text) {
 		a.readsOn(c, name.text)
 	}
+	defer a.giving(nil)() // it starts no program; those that do follow what they start
 	lookupBuiltin(name.text)(a, c, st, words)
 	return true
 }
@@ -204,7 +205,10 @@ func execBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	rest := words[1:]
 	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
 		switch {
-		case rest[0].is("-c"), rest[0].is("-l"), rest[0].is("-cl"), rest[0].is("--"):
+		case rest[0].is("-c"), rest[0].is("-cl"):
+			st.exports.set(clearing, "")
+			rest = rest[1:]
+		case rest[0].is("-l"), rest[0].is("--"):
 			rest = rest[1:]
 		case rest[0].is("-a") && len(rest) > 1 && !rest[1].many:
 			rest = rest[2:]
@@ -273,10 +277,19 @@ func trapBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	if !atExit && a.changesShell(st, rest[0].text) {
 		a.poison("a trap changes the shell at any time")
 	}
-	later := st.child()
-	later.dirs = nil
 	c.repeated, c.facts = true, nothing
-	a.nested(c, later, rest[0].text, "trap", syntax.LangBash)
+	follow := func(st *state) {
+		later := st.child()
+		later.dirs = nil
+		if c.continued {
+			later.exports.byThen()
+		}
+		a.nested(c, later, rest[0].text, "trap", syntax.LangBash)
+	}
+	follow(st)
+	if !a.ending {
+		a.traps = append(a.traps, follow)
+	}
 }
 
 // changesShell reports whether a script may change the shell that runs it.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/environ"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -24,11 +25,15 @@ func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
 			before = words[0].text
 		}
 	}
+	given := st.exports.clone()
 	for _, as := range call.Assigns {
 		a.assign(early, st, as, before)
 	}
 	if len(words) == 0 {
 		return
+	}
+	if len(call.Assigns) > 0 && !a.inShell(st, words[0]) {
+		defer func() { st.exports = given }()
 	}
 	name := words[0]
 	if !name.exact() || name.many || name.text == "" {
@@ -39,6 +44,12 @@ func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
 		return
 	}
 	a.run(c, st, words, false)
+}
+
+// inShell reports whether the shell may run a command itself. What is assigned before such a command may stay: some shells
+// keep it, and a function or a builtin may export it.
+func (a *analyser) inShell(st *state, name arg) bool {
+	return !name.exact() || st.funcs[name.text] != nil || len(st.aliases) > 0 || lookupBuiltin(name.text) != nil
 }
 
 // apart makes sure that the words of a command stand apart: where two of them touch, the shell takes them for one.
@@ -106,11 +117,15 @@ func (a *analyser) run(c ctx, st *state, words []arg, external bool) {
 	if name.soft {
 		a.poison("which command " + name.src + " is can only be told when it runs")
 	}
+	defer a.giving(st.exports.list())()
 	known, file, unsure := a.program(st, name)
 	if unsure {
 		a.execute(words)
 		a.poison("which program " + name.text + " is depends on a directory that is only known when it runs")
 		return
+	}
+	if !slices.Contains(deaf, known) && slices.ContainsFunc(a.env, func(v string) bool { return !environ.Harmless(v) }) {
+		a.writes = true
 	}
 	if file != nil || !leavesInput(known, words) {
 		a.readsOn(c, known)
@@ -137,7 +152,7 @@ func (a *analyser) executeArgv(argv []string) int {
 	if a.at >= 0 && a.commands[a.at].Argv == nil {
 		a.commands[a.at].Argv = argv
 	}
-	return a.effect(tongs.Effect{Kind: tongs.EffectExecute, Argv: argv})
+	return a.effect(tongs.Effect{Kind: tongs.EffectExecute, Argv: argv, Env: a.env})
 }
 
 // executeFile adds the execute effect of a command that runs the workspace file of its word at, bound to its content.
@@ -152,7 +167,7 @@ func (a *analyser) executeFile(st *state, words []arg, at int, file tongs.Path) 
 		}
 		argv[at] = p
 	}
-	e := tongs.Effect{Kind: tongs.EffectExecute, Argv: argv}
+	e := tongs.Effect{Kind: tongs.EffectExecute, Argv: argv, Env: a.env}
 	a.bind(&e, file)
 	if a.at >= 0 && a.commands[a.at].Argv == nil {
 		a.commands[a.at].Argv = argv
@@ -250,6 +265,9 @@ func (a *analyser) uncalled(c ctx, st *state) {
 		d.called = true
 		sub := st.child()
 		sub.dirs = nil
+		if c.continued {
+			sub.exports.byThen()
+		}
 		own := c.inside("function " + next.Name.Value)
 		own.src, own.facts = d.src, d.facts
 		own.calls = []*syntax.FuncDecl{next}

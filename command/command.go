@@ -44,6 +44,9 @@ type World struct {
 	Home string
 	// Var returns the value of a variable that the shell will start with, where it is sure.
 	Var func(name string) (string, bool)
+	// Inherits reports whether the shell starts with a variable in its environment, so that assigning to it changes what
+	// the programs that it starts are given. Nil is a shell that may have started with any.
+	Inherits func(name string) bool
 	// Scratch are host directories that are empty when the command starts and gone when it ended, such as a private
 	// /tmp: reading and writing there is no effect.
 	Scratch []string
@@ -57,6 +60,8 @@ type Options struct {
 	Continued bool
 	// Input is the whole standard input of the command; nil is one that is not known.
 	Input *string
+	// Exported are the variables that earlier commands exported, as NAME=value; a value that is not known holds a NUL byte.
+	Exported []string
 }
 
 // Analysis is what a command would do.
@@ -72,6 +77,8 @@ type Analysis struct {
 	// ReadsOn is true where a command may go on to read where the shell reads its commands from: what is written there
 	// next may not reach the shell.
 	ReadsOn bool
+	// Exported are the variables that the shell gives to programs when it is through, beyond those that it started with.
+	Exported []string
 }
 
 // Simple is one simple command, for display.
@@ -117,12 +124,15 @@ func Analyse(src string, w World, opt Options) (*Analysis, error) {
 		return nil, err
 	}
 	if opt.POSIX {
-		st = newState(opt)
-		if err := a.script(c, st, src, syntax.LangPOSIX); err != nil {
+		other := newState(opt)
+		if err := a.script(c, other, src, syntax.LangPOSIX); err != nil {
 			return nil, err
 		}
+		st.merge(other)
 	}
-	return a.result(), nil
+	an := a.result()
+	an.Exported = st.exports.list()
+	return an, nil
 }
 
 // AnalyseStdin returns what writing input to the standard input of a running interpreter would do. For a shell the input
@@ -146,7 +156,9 @@ func AnalyseStdin(interpreter []string, input string, w World, opt Options) (*An
 		return a.result(), nil
 	case strings.TrimSpace(input) == "":
 		a.effect(tongs.Effect{Kind: tongs.EffectExecute, Argv: []string{":"}})
-		return a.result(), nil
+		an := a.result()
+		an.Exported = opt.Exported
+		return an, nil
 	}
 	opt.Continued, opt.POSIX = true, opt.POSIX || lang.posix
 	return Analyse(input, w, opt)
@@ -247,8 +259,21 @@ func (a *analyser) script(c ctx, st *state, src string, lang syntax.LangVariant)
 	if fed {
 		c.in.kind = inputScript
 	}
+	a.atEnd(st)
 	a.uncalled(c, st)
 	return nil
+}
+
+// atEnd follows the traps in the state at the end of a text: what was exported by then, they give to what they run.
+func (a *analyser) atEnd(st *state) {
+	if a.ending {
+		return
+	}
+	a.ending = true
+	for _, follow := range a.traps {
+		follow(st)
+	}
+	a.ending = false
 }
 
 func parseError(err error) error {

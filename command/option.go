@@ -286,14 +286,6 @@ func (a *analyser) role(c ctx, st *state, program string, o option) {
 	case "dir":
 		a.workIn(st, o.value())
 	case "env":
-		a.environment(o.value())
-	}
-}
-
-// environment follows an assignment that a wrapper makes.
-func (a *analyser) environment(w arg) {
-	name, _, ok := strings.Cut(w.text, "=")
-	if !ok && !w.exact() || steers(name) {
-		a.poison("assigning " + w.src + " changes what runs")
+		a.giveWord(st, o.value())
 	}
 }

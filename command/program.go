@@ -123,6 +123,7 @@ func strangeHas(g given, letters ...rune) bool {
 
 // wrapProgram takes off a wrapper.
 func wrapProgram(a *analyser, c ctx, st *state, words []arg) {
+	st = st.clone() // what it gives its command is not given to others
 	name := baseName(words[0].text)
 	w := wrappers[name]
 	g := w.options.parse(words[1:], true)
@@ -153,7 +154,7 @@ func wrapProgram(a *analyser, c ctx, st *state, words []arg) {
 		}
 	}
 	if w.assigns {
-		rest = a.assignments(rest)
+		rest = a.assignments(st, rest)
 	}
 	switch {
 	case name == "su":
@@ -179,13 +180,13 @@ func wrapProgram(a *analyser, c ctx, st *state, words []arg) {
 }
 
 // assignments takes assignments off the beginning of a command.
-func (a *analyser) assignments(words []arg) []arg {
+func (a *analyser) assignments(st *state, words []arg) []arg {
 	for len(words) > 0 && (strings.Contains(words[0].text, "=") && !strings.HasPrefix(words[0].text, "=") ||
 		!words[0].exact()) {
 		if !strings.Contains(words[0].text, "=") || words[0].many {
 			a.poison("what is assigned is only known when it runs: " + words[0].src)
 		} else {
-			a.environment(words[0])
+			a.giveWord(st, words[0])
 		}
 		words = words[1:]
 	}
@@ -196,6 +197,7 @@ const envOptions = options(`i 0 v ignore-environment null debug u: unset: C:/dir
  block-signal? default-signal? ignore-signal? list-signal-handling`)
 
 func envProgram(a *analyser, c ctx, st *state, words []arg) {
+	st = st.clone()
 	g := envOptions.parse(words[1:], true)
 	a.wrapped("env")
 	a.follow(c, st, "env", envOptions, g, false)
@@ -219,12 +221,17 @@ func envProgram(a *analyser, c ctx, st *state, words []arg) {
 			rest = append(split, rest...)
 		case "C", "chdir":
 			st = a.workIn(st, o.value())
+		case "i", "ignore-environment":
+			st.exports.set(clearing, "")
+		case "u", "unset":
+			st.exports.set(o.value().text, notSure(o.value().text))
 		}
 	}
 	if len(rest) > 0 && rest[0].is("-") {
+		st.exports.set(clearing, "")
 		rest = rest[1:]
 	}
-	rest = a.assignments(rest)
+	rest = a.assignments(st, rest)
 	if len(rest) == 0 {
 		a.execute(words)
 		return

@@ -10,7 +10,7 @@ import (
 // redirect follows a redirection and returns the standard input after it.
 func (a *analyser) redirect(c ctx, st *state, r *syntax.Redirect, in input) input {
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
-		a.assignName(strings.Trim(r.N.Value, "{}"))
+		a.assignName(st, strings.Trim(r.N.Value, "{}"), nil)
 	}
 	stdin := r.N == nil || r.N.Value == "0"
 	switch r.Op {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,6 +76,9 @@ func openSite(t testing.TB, dir string) *site {
 	t.Cleanup(func() { _ = w.Close() })
 	world := command.ViewWorld(w.View(tongs.Path{Rel: "."}))
 	world.Home = "/home/somebody"
+	world.Inherits = func(name string) bool {
+		return slices.Contains([]string{"PATH", "HOME", "LANG", "TERM", "CI", "USER", "TMPDIR", "SHELL"}, name)
+	}
 	return &site{dir: dir, space: w, world: world}
 }
 

@@ -4,10 +4,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// scan returns what the statements may change in a shell beside variables, without following anything.
+// scan returns what the statements may change in a shell, without following anything.
 func scan(st *state, lists ...[]*syntax.Stmt) changes {
-	var ch changes
+	ch := changes{names: map[string]bool{}, exports: map[string]bool{}}
 	for _, list := range lists {
+		ch.variables(st, list, map[*syntax.FuncDecl]bool{})
 		for _, stmt := range list {
 			syntax.Walk(stmt, func(n syntax.Node) bool { return ch.visit(st, n) })
 		}

@@ -25,6 +25,8 @@ type state struct {
 	// args are the positional parameters that a function or a script was called with, where argsKnown.
 	args      []arg
 	argsKnown bool
+	// exports are what programs are given.
+	exports exports
 }
 
 // function is a name that may be a function.
@@ -35,7 +37,7 @@ type function struct {
 }
 
 func newState(opt Options) *state {
-	st := &state{}
+	st := &state{exports: newExports(opt.Exported)}
 	if !opt.Continued {
 		st.dirs = []string{""}
 	}
@@ -45,7 +47,7 @@ func newState(opt Options) *state {
 func (st *state) clone() *state {
 	c := *st
 	c.funcs, c.aliases = maps.Clone(st.funcs), maps.Clone(st.aliases)
-	c.dirs = slices.Clone(st.dirs)
+	c.dirs, c.exports = slices.Clone(st.dirs), st.exports.clone()
 	return &c
 }
 
@@ -76,6 +78,7 @@ func (st *state) merge(o *state) {
 	} else {
 		st.setDirs(union(st.dirs, o.dirs))
 	}
+	st.exports.merge(o.exports)
 	st.moved = nil
 }
 
@@ -158,11 +161,13 @@ func (st *state) succeeded() {
 	}
 }
 
-// changes is what a part of a script may change in the shell, beside variables.
+// changes is what a part of a script may change in the shell. What it does to the values of variables, facts know.
 type changes struct {
-	// moves is set where the directory may change.
-	moves bool
-	funcs []*syntax.FuncDecl
+	// moves is set where the directory may change, wild where variables may that it does not name.
+	moves, wild bool
+	funcs       []*syntax.FuncDecl
+	// names are the variables that it may give a value, exports those that it exports.
+	names, exports map[string]bool
 }
 
 // weaken makes unknown what the given parts may change, for those that run any number of times.
@@ -170,6 +175,7 @@ func (st *state) weaken(ch changes) {
 	if ch.moves {
 		st.dirs = nil
 	}
+	st.exports.weaken(&ch)
 	for _, f := range ch.funcs {
 		bodies := []*syntax.FuncDecl{f}
 		if have := st.funcs[f.Name.Value]; have != nil {

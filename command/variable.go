@@ -54,7 +54,7 @@ func printfBuiltin(a *analyser, c ctx, st *state, words []arg) {
 		if !name.exact() || !isName(name.text) {
 			a.poison("which variable printf changes is not plain: " + name.src)
 		} else {
-			a.assignName(name.text)
+			a.assignName(st, name.text, nil)
 		}
 		rest = rest[2:]
 	}
@@ -107,8 +107,11 @@ func assigningBuiltin(a *analyser, c ctx, st *state, words []arg) {
 			if name == "unset" && st.funcs[w.text] != nil {
 				st.setFunc(w.text, &function{bodies: st.funcs[w.text].bodies})
 			}
-			a.assignName(w.text)
+			a.assignName(st, w.text, nil)
 		}
+	}
+	for _, name := range []string{"REPLY", "MAPFILE", "OPTARG", "OPTIND"} {
+		a.gets(st, name, nil)
 	}
 }
 

@@ -270,7 +270,7 @@ func (a *analyser) forLoop(c ctx, st *state, x *syntax.ForClause) {
 	if x.Select {
 		a.readsOn(c, "select")
 	}
-	a.assignName(it.Name.Value)
+	a.assignName(st, it.Name.Value, nil)
 	t := c.facts.places[x]
 	if t == nil {
 		t = &touch{}

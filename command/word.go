@@ -333,7 +333,7 @@ func (a *analyser) paramParts(c ctx, st *state, p *syntax.ParamExp) {
 		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if p.Param != nil {
-			a.assignName(p.Param.Value)
+			a.assignName(st, p.Param.Value, nil)
 		}
 	}
 }

@@ -3,16 +3,27 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/environ"
 )
 
 // A pattern of a command is a list of tokens, separated by blanks. Each matches one whole word of the command from its
 // beginning; what follows is free, unless the first token is a lone =. A * matches any characters within one word; a
 // lone * at the end matches any further words, also none. 'single' and "double" quotes (the latter with the escapes
 // of Go) and a backslash make characters literal.
+//
+// Tokens of the form NAME=value before the program are the variables that the command is given, in any order. What a
+// preApproved pattern or a grant does not name, the command must not have, unless it is known to be harmless: a makefile
+// or a script may run it. *=* stands for any variables, also none.
+
+// anyVariables before the command allows it any variables.
+const anyVariables = "*=*"
 
 // exactMark as the first token makes a pattern cover the command with exactly these words.
 const exactMark = "="
@@ -133,15 +144,29 @@ func (t token) excludes(word string) bool {
 	return !t.quoted && begin != "" && strings.IndexByte(t.raw, '*') < 0 && !strings.HasPrefix(t.raw, begin)
 }
 
-// matchArgv matches a command. Strictly read, the first token also matches the name of a program given by its path.
-// A pattern does not see past a word that is not resolved: what it would have to say about it, or about the words
-// after it, is errUnresolved.
-func matchArgv(pattern string, argv []string, strict bool) (bool, error) {
+// command is what a pattern is matched against.
+type command struct {
+	argv, env []string
+	// strict reads the pattern as an ask or blocked rule is read.
+	strict bool
+}
+
+// commandOf returns the command of an execute effect.
+func commandOf(e *tongs.Effect, strict bool) command { return command{e.Argv, e.Env, strict} }
+
+// matches matches a command. Strictly read, the first token also matches the name of a program given by its path, and
+// variables that the pattern does not name do not count. A pattern does not see past a word that is not resolved: what it
+// would have to say about it, or about the words after it, is errUnresolved.
+func (c command) matches(pattern string) (bool, error) {
 	l := lexer{pattern}
 	t, ok, err := l.next()
 	exact := ok && t.lone(exactMark)
 	if exact {
 		t, ok, err = l.next()
+	}
+	var given []token
+	for ; ok && err == nil && t.assigns(); t, ok, err = l.next() {
+		given = append(given, t)
 	}
 	if err != nil {
 		return false, err
@@ -149,31 +174,112 @@ func matchArgv(pattern string, argv []string, strict bool) (bool, error) {
 	if !ok {
 		return false, errNoTokens
 	}
+	named, ok, err := c.words(&l, t, exact)
+	if !ok || err != nil {
+		return false, err
+	}
+	return c.variables(given, named)
+}
+
+// everyWord is what words returns for a pattern that covers every command.
+const everyWord = -1
+
+// words matches the words of the command, from the token at hand on, and returns how many of them the pattern names.
+func (c command) words(l *lexer, t token, exact bool) (named int, ok bool, err error) {
 	for n := 0; ; n++ {
 		next, more, err := l.next()
 		if err != nil {
-			return false, err
+			return 0, false, err
 		}
 		if !more && !exact && t.lone("*") {
-			return true, nil
-		}
-		if n < len(argv) && !resolved(argv[n]) {
-			if t.excludes(argv[n]) {
-				return false, nil
+			if n == 0 {
+				return everyWord, true, nil
 			}
-			return false, errUnresolved
+			return n, true, nil
 		}
-		if n >= len(argv) || !(t.match(argv[n]) || n == 0 && strict && t.match(program(argv[0]))) {
-			return false, nil
+		if n < len(c.argv) && !resolved(c.argv[n]) {
+			if t.excludes(c.argv[n]) {
+				return 0, false, nil
+			}
+			return 0, false, errUnresolved
+		}
+		if n >= len(c.argv) || !(t.match(c.argv[n]) || n == 0 && c.strict && t.match(program(c.argv[0]))) {
+			return 0, false, nil
 		}
 		if !more {
-			if exact && len(argv) > n+1 && !resolved(argv[n+1]) {
-				return false, errUnresolved
+			if exact && len(c.argv) > n+1 && !resolved(c.argv[n+1]) {
+				return 0, false, errUnresolved
 			}
-			return !exact || len(argv) == n+1, nil
+			return n + 1, !exact || len(c.argv) == n+1, nil
 		}
 		t = next
 	}
+}
+
+// variables matches the variables of the command with the tokens for them. named is how many of its words the pattern
+// names: a variable that stands among them, as make takes them, is named by that.
+func (c command) variables(given []token, named int) (bool, error) {
+	any := false
+	for _, t := range given {
+		if any = any || t.lone(anyVariables); t.lone(anyVariables) {
+			continue
+		}
+		if ok, err := t.assigned(c.env); !ok || err != nil {
+			return false, err
+		}
+	}
+	if any || c.strict || named == everyWord && len(given) == 0 {
+		return true, nil
+	}
+	for _, assignment := range c.env {
+		switch {
+		case environ.Harmless(assignment), named > 0 && slices.Contains(c.argv[:named], assignment):
+		case !resolved(assignment):
+			return false, errUnresolved
+		case !slices.ContainsFunc(given, func(t token) bool { return t.match(assignment) }):
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// assigns reports whether the token is one for a variable: a name, literally, and an =.
+func (t token) assigns() bool {
+	begin := t.raw
+	if t.quoted {
+		begin = t.parts[0]
+	}
+	name, _, ok := strings.Cut(begin, "=")
+	return ok && environ.IsName(name) || t.lone(anyVariables)
+}
+
+// assigned reports whether one of the assignments is what the token is for.
+func (t token) assigned(env []string) (bool, error) {
+	unsure := false
+	for _, assignment := range env {
+		name, _, _ := strings.Cut(assignment, "=")
+		switch {
+		case resolved(assignment):
+			if t.match(assignment) {
+				return true, nil
+			}
+		case strings.HasPrefix(t.literal(), name+"="), !environ.IsName(name):
+			unsure = true
+		}
+	}
+	if unsure {
+		return false, errUnresolved
+	}
+	return false, nil
+}
+
+// literal returns the token's beginning that is no pattern.
+func (t token) literal() string {
+	if t.quoted {
+		return t.parts[0]
+	}
+	begin, _, _ := strings.Cut(t.raw, "*")
+	return begin
 }
 
 // program returns the name of the program at a path, without the endings that Windows adds.
@@ -194,12 +300,21 @@ func checkArgv(pattern string) error {
 	if err != nil {
 		return err
 	}
-	for i, t := range tokens {
-		if t.quoted && len(t.parts) == 1 && t.parts[0] == "" && i == 0 {
-			return errors.New("its first word is empty; write the name of a program")
-		}
+	if tokens = tokens[variables(tokens):]; len(tokens) == 0 {
+		return errors.New("it names variables and no command; write the command after them")
+	}
+	if t := tokens[0]; t.quoted && len(t.parts) == 1 && t.parts[0] == "" {
+		return errors.New("its first word is empty; write the name of a program")
 	}
 	return nil
+}
+
+// variables returns how many tokens stand for variables, before the command.
+func variables(tokens []token) (n int) {
+	for n < len(tokens) && tokens[n].assigns() {
+		n++
+	}
+	return n
 }
 
 // lexAll returns the tokens of a pattern, without the mark that makes it exact. There is at least one.

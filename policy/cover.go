@@ -3,12 +3,14 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/environ"
 )
 
 // Cover is one line of a grant: the kind of effect and the targets, as a pattern of the same form as a rule's.
@@ -73,11 +75,7 @@ func proposal(e *tongs.Effect) (c Cover, ok bool) {
 	case e.Kind.OnPath():
 		c.Pattern = escapeGlob(e.Path.String())
 	case e.Kind == tongs.EffectExecute:
-		tokens := make([]token, len(e.Argv))
-		for i, word := range e.Argv {
-			tokens[i] = token{parts: []string{word}, quoted: true}
-		}
-		c.Pattern = writeTokens(tokens, true)
+		c.Pattern = writeTokens(exactTokens(e), true)
 	default:
 		c.Pattern = e.Host
 	}
@@ -85,6 +83,20 @@ func proposal(e *tongs.Effect) (c Cover, ok bool) {
 		c.Version = e.Version
 	}
 	return c, c.Validate() == nil && c.Covers(*e)
+}
+
+// exactTokens are those of the pattern for exactly the command of an execute effect. What is harmless is left out, and so
+// is a variable that stands among the words.
+func exactTokens(e *tongs.Effect) (tokens []token) {
+	for _, assignment := range e.Env {
+		if !environ.Harmless(assignment) && !slices.Contains(e.Argv, assignment) {
+			tokens = append(tokens, token{parts: []string{assignment}, quoted: true})
+		}
+	}
+	for _, word := range e.Argv {
+		tokens = append(tokens, token{parts: []string{word}, quoted: true})
+	}
+	return tokens
 }
 
 // escapeGlob spells a path as a pattern for exactly it.
@@ -239,6 +251,13 @@ func (c Cover) narrowCommand() error {
 	tokens, _, err := lexAll(c.Pattern)
 	if err != nil {
 		return err
+	}
+	given := tokens[:variables(tokens)]
+	if slices.ContainsFunc(given, func(t token) bool { return t.lone(anyVariables) }) {
+		return errors.New("it covers any variables, and so any program that one of them names; name the variables")
+	}
+	if tokens = tokens[len(given):]; len(tokens) == 0 {
+		return errNoTokens
 	}
 	if t := tokens[0]; len(t.parts) > 1 || !t.quoted && strings.Contains(t.raw, "*") {
 		return errors.New("it covers more than one program; name the program, and write rules for the rest in the configuration")

@@ -1,10 +1,12 @@
 package policy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/environ"
 	"github.com/tongs-ai/tongs/policy"
 )
 
@@ -12,10 +14,16 @@ func FuzzMatch(f *testing.F) {
 	for _, s := range []string{"git log *", "src/**", "*.example.com:8080", "= a 'b c'", `"\x00"`, "[::1]:80", "{a,b", "a[", "\\", "@x", ""} {
 		f.Add(s, "git log", "src/a.go", "api.example.com:8080")
 	}
+	f.Add("= TOOL='sh evil;' make test", "make test", "a", "TOOL=sh evil;")
+	f.Add("*=* git", "git log", "a", "TOOL=\x00$X")
 	f.Fuzz(func(t *testing.T, pattern, command, rel, host string) {
 		argv := strings.Split(command, " ")
+		var env []string
+		if strings.Contains(host, "=") {
+			env = []string{host}
+		}
 		all := effects(
-			tongs.Effect{Kind: tongs.EffectExecute, Argv: argv},
+			tongs.Effect{Kind: tongs.EffectExecute, Argv: argv, Env: env},
 			tongs.Effect{Kind: tongs.EffectDelete, Path: tongs.Path{Rel: rel}},
 			tongs.Effect{Kind: tongs.EffectWrite, Path: tongs.Path{Root: "zone", Rel: rel}},
 			tongs.Effect{Kind: tongs.EffectNetwork, Host: host},
@@ -34,6 +42,11 @@ func FuzzMatch(f *testing.F) {
 			}
 		}
 		first, _, _ := strings.Cut(strings.TrimLeft(pattern, " \t\r\n"), " ")
+		// A pattern that has no = in it is no word about a variable.
+		if policy.Match(tongs.EffectExecute, pattern, all[0]) && len(env) > 0 && !environ.Harmless(env[0]) &&
+			!strings.Contains(strings.Trim(pattern, " \t\r\n"), "=") && !strings.ContainsAny(pattern, "*\"") {
+			t.Errorf("%q covers %v", pattern, all[0])
+		}
 		if policy.Match(tongs.EffectExecute, pattern, all[0]) && !strings.ContainsAny(first, "*'\"\\=\t\r\n") && first != argv[0] {
 			t.Errorf("%q covers a command that begins with %q", pattern, argv[0])
 		}
@@ -79,6 +92,7 @@ func FuzzPropose(f *testing.F) {
 	f.Fuzz(func(t *testing.T, command, rel, host, version string) {
 		for _, e := range effects(
 			tongs.Effect{Kind: tongs.EffectExecute, Argv: strings.Split(command, " "), Version: tongs.Version(version)},
+			tongs.Effect{Kind: tongs.EffectExecute, Argv: strings.Split(command, " "), Env: []string{"V=" + rel, host + "=" + version}},
 			tongs.Effect{Kind: tongs.EffectWrite, Path: tongs.Path{Rel: rel}},
 			tongs.Effect{Kind: tongs.EffectNetwork, Host: host},
 		) {
@@ -91,6 +105,11 @@ func FuzzPropose(f *testing.F) {
 				more.Argv = append(append([]string{}, e.Argv...), "more")
 				if e.Kind == tongs.EffectExecute && c.Covers(more) {
 					t.Errorf("%q covers %q", c, more)
+				}
+				given := e
+				given.Env = append(slices.Clone(e.Env), "TOOL=sh evil.sh;")
+				if e.Kind == tongs.EffectExecute && c.Covers(given) && !slices.Contains(e.Argv, "TOOL=sh evil.sh;") && host != "TOOL" {
+					t.Errorf("%q covers %q", c, given)
 				}
 			}
 		}

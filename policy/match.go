@@ -57,7 +57,7 @@ func leniently(pattern string, e *tongs.Effect) meeting {
 	case e.Kind.OnPath():
 		ok, err = matchPath(pattern, e.Path)
 	case e.Kind == tongs.EffectExecute:
-		ok, err = matchArgv(pattern, e.Argv, false)
+		ok, err = commandOf(e, false).matches(pattern)
 	default:
 		ok, err = matchHost(pattern, e.Host, false)
 	}
@@ -75,7 +75,7 @@ func strictly(pattern string, e *tongs.Effect) meeting {
 			return below(pattern, e.Path)
 		}
 	case e.Kind == tongs.EffectExecute:
-		ok, err = matchArgv(pattern, e.Argv, true)
+		ok, err = commandOf(e, true).matches(pattern)
 	default:
 		ok, err = matchHost(pattern, e.Host, true)
 	}

@@ -29,6 +29,9 @@ func (m maker) effect() tongs.Effect {
 		unknown(tongs.EffectExecute), unknown(tongs.EffectWrite), unknown(tongs.EffectNetwork), tongs.Effect{})
 	e.MustAsk = m.chance(4)
 	e.NoGrant = e.NoGrant || m.chance(5)
+	if e.Kind == tongs.EffectExecute && !e.Unknown && m.chance(30) {
+		e.Env = pick(m, []string{"LANG=C"}, []string{"TOOL=x"}, []string{"LANG=C", "TOOL=x y"}, []string{"TOOL=\x00$X"})
+	}
 	if e.Kind == tongs.EffectExecute && m.chance(20) {
 		e.Version = pick(m, tongs.Version("v1"), "v2")
 	}
@@ -47,7 +50,7 @@ func (m maker) rule() tongs.Rule {
 		r.Pattern = pick(m, "", "src/**", "src", "**/*.go", "a", "/cache/**")
 	case 1:
 		r.Effects = tongs.Kinds(tongs.EffectExecute)
-		r.Pattern = pick(m, "", "git", "git log", "= git log", "rm", "*")
+		r.Pattern = pick(m, "", "git", "git log", "= git log", "rm", "*", "TOOL=x git", "= TOOL='x y' git log", "*=* git")
 	case 2:
 		r.Effects = tongs.Kinds(tongs.EffectNetwork)
 		r.Pattern = pick(m, "", "example.com", "*.example.com", "*")

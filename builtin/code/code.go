@@ -190,7 +190,7 @@ func (t *tool) effects(ctx context.Context, in Input, program string) (effects [
 	full = t.opt.Full(ctx)
 	argv := append([]string{program, "-"}, in.Args...)
 	effects = []tongs.Effect{
-		{Kind: tongs.EffectExecute, Argv: argv, Version: digest(in, full), Why: "runs the program shown"},
+		{Kind: tongs.EffectExecute, Argv: argv, Env: assignments(in.Env), Version: digest(in, full), Why: "runs the program shown"},
 		{Kind: tongs.EffectRead, Path: tongs.Path{Rel: "."}},
 	}
 	if in.Write {
@@ -199,24 +199,33 @@ func (t *tool) effects(ctx context.Context, in Input, program string) (effects [
 		})
 	}
 	if in.Language == "bash" {
-		effects = append(effects, commands(in.Code)...)
+		effects = append(effects, commands(in)...)
 	}
 	return effects, full
 }
 
 // commands are the commands that stand in a script to be read: what a rule blocks by name is blocked here too. What
 // cannot be read of it is contained by the sandbox, as in any other language.
-func commands(code string) (effects []tongs.Effect) {
-	a, err := command.Analyse(code, command.World{}, command.Options{})
+func commands(in Input) (effects []tongs.Effect) {
+	world := command.World{Inherits: func(string) bool { return false }} // only what the script itself gives is of interest
+	a, err := command.Analyse(in.Code, world, command.Options{Exported: assignments(in.Env)})
 	if err != nil {
 		return nil
 	}
 	for _, e := range a.Effects {
 		if e.Kind == tongs.EffectExecute && !e.Unknown {
-			effects = append(effects, tongs.Effect{Kind: e.Kind, Argv: e.Argv, Version: e.Version, Why: "stands in the script"})
+			effects = append(effects, tongs.Effect{Kind: e.Kind, Argv: e.Argv, Env: e.Env, Version: e.Version, Why: "stands in the script"})
 		}
 	}
 	return effects
+}
+
+// assignments are the variables that the call gives, sorted.
+func assignments(vars map[string]string) (env []string) {
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		env = append(env, name+"="+vars[name])
+	}
+	return env
 }
 
 // digest identifies a program and how it runs.

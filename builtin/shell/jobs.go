@@ -49,6 +49,8 @@ type job struct {
 	err  error
 	// opaque is set once something was written that may have made another program the reader.
 	opaque bool
+	// exported are the variables that its shell gives to programs, beyond those that it would have anyway.
+	exported []string
 	// planned are the effects of calls that are being decided.
 	planned map[string][]tongs.Effect
 
@@ -66,7 +68,7 @@ func (m *jobs) start(ctx context.Context, env *tongs.Env, in Input, cmd *tongs.C
 		return nil, err
 	}
 	j.command, j.reader, j.dir, j.started = in.Command, reader(a), cmd.Dir, time.Now()
-	j.opaque = in.Stdin != "" && opaque(a)
+	j.opaque, j.exported = in.Stdin != "" && opaque(a), given(a)
 	if m.opt.JobOutput != nil {
 		j.stream = m.opt.JobOutput(name, j.id)
 	}

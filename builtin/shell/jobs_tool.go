@@ -199,7 +199,9 @@ func (s *Set) analyseInput(files tongs.FileView, j *job, input string) (*command
 	}
 	look := &looked{}
 	w := s.world(place{files: files, dir: j.dir}, look)
-	a, err := command.AnalyseStdin(interpreter, input, w, command.Options{POSIX: path.Base(interpreter[0]) != "bash"})
+	a, err := command.AnalyseStdin(interpreter, input, w, command.Options{
+		POSIX: path.Base(interpreter[0]) != "bash", Exported: j.exported,
+	})
 	if err == nil && look.undecided != nil {
 		err = look.undecided
 	}
@@ -228,6 +230,14 @@ func reader(a *command.Analysis) []string {
 		}
 	}
 	return argv
+}
+
+// given returns the variables that the programs of a command are given.
+func given(a *command.Analysis) (env []string) {
+	for _, e := range a.Effects {
+		env = append(env, e.Env...)
+	}
+	return env
 }
 
 func isShell(program string) bool {
@@ -388,6 +398,6 @@ func (s *Set) stillDecided(ctx context.Context, env *tongs.Env, j *job, in JobsI
 	if !slices.EqualFunc(planned, a.Effects, tongs.Effect.Same) {
 		return &tongs.Need{Effects: a.Effects, Reason: "what " + j.id + " would do with the input changed since it was decided"}
 	}
-	j.opaque = j.opaque || opaque(a)
+	j.opaque, j.exported = j.opaque || opaque(a), a.Exported
 	return nil
 }

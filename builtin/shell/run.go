@@ -147,7 +147,7 @@ func isDir(files tongs.FileView, p tongs.Path) (bool, error) {
 // what was decided.
 func (s *Set) analyse(at place, callDir tongs.Path, in Input) (*command.Analysis, error) {
 	look := &looked{}
-	opt := command.Options{POSIX: s.posix()}
+	opt := command.Options{POSIX: s.posix(), Exported: environ(at.vars)}
 	a, err := command.Analyse(in.Command, s.world(at, look), opt)
 	if err == nil && in.Stdin != "" && len(a.Commands) == 1 {
 		// Only where nothing else can have read a part of it is the input what a shell would take for commands.

@@ -12,9 +12,9 @@
 // Each command starts in the working directory of its call (or workdir) with a fresh environment. With persist it starts
 // where the last such command of the session ended, with the variables that it exported, and leaves behind the same for
 // the next one. What is kept are small values of the session's state: the directory, if it is inside the roots, and at
-// most 32 KiB of exported variables. Variables that change what runs (PATH, LD_PRELOAD, GIT_DIR, ...) are not kept, nor
-// is anything of a command that was killed, replaced its shell by exec, or set a trap on EXIT of its own. The result says
-// what was not kept.
+// most 32 KiB of exported variables, which belong to the effects of each later command. Variables that change what runs
+// (PATH, LD_PRELOAD, GIT_DIR, ...) are not kept, nor is anything of a command that was killed, replaced its shell by exec,
+// or set a trap on EXIT of its own. The result says what was not kept.
 //
 // # Jobs
 //
@@ -45,6 +45,9 @@ type Options struct {
 	LookPath func(name string) (string, bool)
 	// Home is the home directory that commands have in the sandbox; empty means that it is not known.
 	Home string
+	// Inherits reports whether commands start with a variable in their environment, by its name: assigning to it changes what
+	// their programs are given. Nil is an environment that is not known, in which every variable may be.
+	Inherits func(name string) bool
 	// Scratch are directories that are private to each command, so that reading and writing there is free: none. Name
 	// /tmp where the sandbox makes it so and no root lies in it.
 	Scratch []string

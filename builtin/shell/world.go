@@ -77,7 +77,8 @@ func (s *Set) world(at place, look *looked) command.World {
 			value, ok := at.vars[name]
 			return value, ok
 		},
-		Scratch: slices.DeleteFunc(slices.Clone(s.opt.Scratch), at.holdsWorkspace),
+		Inherits: s.opt.Inherits,
+		Scratch:  slices.DeleteFunc(slices.Clone(s.opt.Scratch), at.holdsWorkspace),
 	}
 }
 

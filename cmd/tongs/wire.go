@@ -362,7 +362,7 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 		return nil, nil, err
 	}
 	running := shell.Options{
-		Home: sandbox.Home, FreeReads: true, Timeout: l.ShellTimeout, MaxTimeout: l.ShellTimeoutMax,
+		Home: sandbox.Home, Inherits: sandbox.Inherits(sandbox.PresetOptions{}), FreeReads: true, Timeout: l.ShellTimeout, MaxTimeout: l.ShellTimeoutMax,
 		Jobs: int(l.Jobs), MaxJobs: int(l.JobsMax), JobBytes: int(l.JobBytes),
 	}
 	programs := code.Options{Timeout: l.CodeTimeout, MaxTimeout: l.CodeTimeoutMax}
