@@ -113,6 +113,11 @@ func (s *EffectKinds) UnmarshalText(text []byte) error {
 // WorkspaceRoot is the name of the root that relative paths are in.
 const WorkspaceRoot = ""
 
+// RepositoryRoot is the name of the root that holds the git repository of the workspace where that is elsewhere: of a linked
+// worktree, a submodule, or a directory of a work tree. No call can name a path in it. Programs change it as they change
+// the workspace, and rules, zones and protected names see it as .git in the workspace.
+const RepositoryRoot = ".git"
+
 // Path is a resolved place: no link is followed on the way to it, and Rel is clean, slash-separated and does not
 // leave Root. Rules, effects and grants speak of paths only in this form, never of the spelling a model used.
 type Path struct {
@@ -130,8 +135,20 @@ func (p Path) String() string {
 	return path.Join("/", p.Root, p.Rel)
 }
 
-// Contains reports whether q is p or below it.
+// Judged returns the path that rules, zones and names are matched with: what is in the repository of the workspace is in
+// its .git, wherever that is.
+func (p Path) Judged() Path {
+	if p.Root != RepositoryRoot {
+		return p
+	}
+	return Path{Root: WorkspaceRoot, Rel: path.Join(RepositoryRoot, p.Rel)}
+}
+
+// Contains reports whether q is p or below it. The workspace contains its repository.
 func (p Path) Contains(q Path) bool {
+	if p.Root != q.Root {
+		p, q = p.Judged(), q.Judged()
+	}
 	return p.Root == q.Root && (p.Rel == "." || p.Rel == q.Rel || strings.HasPrefix(q.Rel, p.Rel+"/"))
 }
 

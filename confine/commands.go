@@ -379,7 +379,7 @@ func (p *process) need(res *sandbox.Result) *tongs.Need {
 		if kind == 0 || d.Path == "" {
 			continue
 		}
-		at, err := p.opt.Workspace.Resolve(tongs.Path{Rel: "."}, d.Path)
+		at, err := p.place(d.Path, false)
 		if err != nil {
 			continue
 		}

@@ -34,6 +34,8 @@ type Options struct {
 	Scratch string
 	// Programs is a private directory of programs that tools keep. One that is started from there sees the directory it is in.
 	Programs string
+	// Shown are files outside the roots that every program can read: the .git of a work tree that the workspace is a part of.
+	Shown []string
 	// Sealed names roots that a program writes to only if it starts there, or a write there was decided for its call: the
 	// directories of custom tools are nothing that a build should change by the way. On a copy of the files it may.
 	Sealed []string
@@ -101,6 +103,10 @@ func (p *process) writing() writing {
 func (p *process) policy() (sandbox.Policy, error) {
 	cmd := p.cmd
 	pol := sandbox.Default(p.opt.Workspace.Dir(), sandbox.PresetOptions{Cache: p.opt.Cache})
+	pol.Readable = append(pol.Readable, p.opt.Shown...)
+	if p.opt.Workspace.Host(tongs.Path{Root: tongs.RepositoryRoot, Rel: "."}) != "" {
+		pol.Env = append(pol.Env, "GIT_DISCOVERY_ACROSS_FILESYSTEM=1") // each root is a mount
+	}
 	p.roots(&pol, p.writing())
 	p.names(&pol, p.effects)
 	pol.Dir = p.opt.Workspace.Host(cmd.Dir)
@@ -162,10 +168,9 @@ func (c *commands) roots(p *sandbox.Policy, write writing) {
 		zones, limited = z.Zones()
 	}
 	for _, root := range c.opt.Workspace.Present() {
-		whole := tongs.Zone{Path: tongs.Path{Root: root.Name, Rel: "."}, Writable: true}
-		parts := []tongs.Zone{whole}
+		parts := []tongs.Zone{{Path: tongs.Path{Root: root.Name, Rel: "."}, Writable: true}}
 		if limited {
-			parts = slices.DeleteFunc(slices.Clone(zones), func(z tongs.Zone) bool { return z.Path.Root != root.Name })
+			parts = leaves(zones, root.Name)
 		}
 		for _, part := range parts {
 			if dir := c.opt.Workspace.Host(part.Path); root.Writable && part.Writable && write != nil {
@@ -175,6 +180,33 @@ func (c *commands) roots(p *sandbox.Policy, write writing) {
 			}
 		}
 	}
+}
+
+// leaves are the parts of a root that zones leave. The repository of the workspace is left whole, by a zone that would
+// contain its .git, or not at all.
+func leaves(zones []tongs.Zone, root string) (parts []tongs.Zone) {
+	whole := tongs.Path{Root: root, Rel: "."}
+	for _, z := range zones {
+		switch {
+		case z.Path.Root == root:
+			parts = append(parts, z)
+		case root == tongs.RepositoryRoot && z.Path.Contains(whole):
+			parts = append(parts, tongs.Zone{Path: whole, Writable: z.Writable})
+		}
+	}
+	return parts
+}
+
+// place is where something on this machine is in the words of calls. What is in the repository of the workspace has such a
+// place, although no call can name it. Entry means the name itself where it is a link.
+func (c *Confiner) place(host string, entry bool) (tongs.Path, error) {
+	if p, ok := c.opt.Workspace.Place(host); ok && p.Root == tongs.RepositoryRoot {
+		return p, nil
+	}
+	if entry {
+		return c.opt.Workspace.ResolveEntry(tongs.Path{Rel: "."}, host)
+	}
+	return c.opt.Workspace.Resolve(tongs.Path{Rel: "."}, host)
 }
 
 // within reports whether a clean path is a directory or below it.

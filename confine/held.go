@@ -73,7 +73,7 @@ func (c *commands) hold(names []string, effects []tongs.Effect) *holding {
 	for _, host := range names {
 		p := &planted{from: host, Held: Held{Path: host}}
 		var err error
-		if p.place, err = c.opt.Workspace.ResolveEntry(tongs.Path{Rel: "."}, host); err == nil {
+		if p.place, err = c.place(host, true); err == nil {
 			p.inside, p.Path = true, p.place.String()
 		}
 		if c.decided(p, effects) || harmless(host) {

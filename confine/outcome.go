@@ -172,8 +172,12 @@ func (p *process) changes(ctx context.Context, layers *sandbox.Layers) (*outcome
 		}
 		return "no call can name it"
 	}}
-	for _, l := range layers.List {
-		at, err := p.opt.Workspace.Resolve(tongs.Path{Rel: "."}, l.Root)
+	var list []sandbox.Layer // none where nothing could be written to
+	if layers != nil {
+		list = layers.List
+	}
+	for _, l := range list {
+		at, err := p.place(l.Root, false)
 		if err != nil {
 			return nil, errors.Join(err, layers.Close())
 		}

@@ -28,7 +28,7 @@ func (p *process) outside(res *sandbox.Result) (hints []string) {
 		if d.Path == "" || d.Path == p.cmd.Argv[0] { // a shell begins its complaints with its own name
 			continue
 		}
-		if _, err := p.opt.Workspace.Resolve(tongs.Path{Rel: "."}, d.Path); err == nil {
+		if _, err := p.place(d.Path, false); err == nil {
 			continue
 		}
 		hint := d.Path + " is outside of the workspace and its zones, so that commands cannot " + d.Kind + " it"

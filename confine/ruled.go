@@ -30,6 +30,8 @@ func (c *Confiner) ruled(p *sandbox.Policy, g tongs.Grant) error {
 	}
 	effects, left := g.Effects(), maxRuled
 	for _, root := range c.opt.Workspace.Present() {
+		whole := naming(ruler, kinds, effects, tongs.Path{Root: root.Name, Rel: "."})
+		narrow(p, root.Dir, whole(tongs.EffectRead), whole(tongs.EffectWrite))
 		err := filepath.WalkDir(root.Dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || name == root.Dir {
 				return nil // what we cannot list, the program cannot either
@@ -42,7 +44,7 @@ func (c *Confiner) ruled(p *sandbox.Policy, g tongs.Grant) error {
 				return err
 			}
 			at := tongs.Path{Root: root.Name, Rel: filepath.ToSlash(rel)}
-			if !keep(p, ruler, kinds, effects, at, name) || !d.IsDir() {
+			if !keep(p, naming(ruler, kinds, effects, at), name) || !d.IsDir() {
 				return nil
 			}
 			return filepath.SkipDir
@@ -55,13 +57,35 @@ func (c *Confiner) ruled(p *sandbox.Policy, g tongs.Grant) error {
 	return nil
 }
 
-// keep hides or protects one path, and reports whether it did.
-func keep(p *sandbox.Policy, ruler workspace.Ruler, kinds tongs.EffectKinds, effects []tongs.Effect, at tongs.Path, host string) bool {
-	named := func(kind tongs.EffectKind) bool {
+// narrow takes a root that rules name as a whole from a program: what may not be read is not shown, and what may not be
+// written is read-only, so that nothing new comes there either. What is written to a copy is decided afterwards.
+func narrow(p *sandbox.Policy, root string, unread, unwritten bool) {
+	if unread {
+		p.ReadOnly = slices.DeleteFunc(p.ReadOnly, func(dir string) bool { return within(root, dir) })
+	}
+	p.Writable = slices.DeleteFunc(p.Writable, func(m sandbox.Mount) bool {
+		if !within(root, m.Path()) || m.Kind() == sandbox.MountPrivate {
+			return false
+		}
+		if !unread && unwritten && m.Kind() == sandbox.MountDecided {
+			p.ReadOnly = append(p.ReadOnly, m.Path())
+			return true
+		}
+		return unread
+	})
+}
+
+// naming tells by kind of effect whether a rule names a path, and nobody decided about it.
+func naming(ruler workspace.Ruler, kinds tongs.EffectKinds, effects []tongs.Effect, at tongs.Path) func(tongs.EffectKind) bool {
+	return func(kind tongs.EffectKind) bool {
 		return kinds.Has(kind) && ruler.Ruled(kind, at) && !slices.ContainsFunc(effects, func(e tongs.Effect) bool {
 			return e.Kind == kind && !e.Unknown && e.Path == at
 		})
 	}
+}
+
+// keep hides or protects one path that is named, and reports whether it did.
+func keep(p *sandbox.Policy, named func(tongs.EffectKind) bool, host string) bool {
 	switch {
 	case named(tongs.EffectRead):
 		p.Hidden = append(p.Hidden, host)

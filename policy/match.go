@@ -100,6 +100,7 @@ func cleanGlob(pattern string) (clean string, dir bool) {
 // matchPath matches a glob. One that begins with a slash is about zones, any other about the workspace. A pattern
 // without wildcards, or with a slash at its end, covers what is below it.
 func matchPath(pattern string, p tongs.Path) (bool, error) {
+	p = p.Judged()
 	if strings.HasPrefix(pattern, "/") != (p.Root != tongs.WorkspaceRoot) {
 		return false, nil
 	}
@@ -146,6 +147,7 @@ func costly(glob string) bool {
 // below decides whether deleting p would delete something that the pattern names. Where the pattern's fixed part is p
 // or below it, it would; where p is inside a pattern that goes on, that depends on whether p is a directory.
 func below(pattern string, p tongs.Path) meeting {
+	p = p.Judged()
 	if strings.HasPrefix(pattern, "/") != (p.Root != tongs.WorkspaceRoot) {
 		return no
 	}

@@ -177,7 +177,7 @@ func ProtectedNames() []Name { return slices.Clone(names) }
 // Protected reports whether writing or deleting p must be asked for, and why: its name is in the list, it is a part of a
 // directory that git would take for a repository, or that would be one with it, or git's configuration names it.
 func (w *Workspace) Protected(p tongs.Path) (why string, ok bool) {
-	if n := nameList().find(formsOf(p.Rel), false); n != nil {
+	if n := nameList().find(formsOf(p.Judged().Rel), false); n != nil {
 		return "protected: " + n.Why, true
 	}
 	if why, ok = w.repository(p); ok {
@@ -188,7 +188,7 @@ func (w *Workspace) Protected(p tongs.Path) (why string, ok bool) {
 
 // Secret reports whether reading p must be asked for, and why.
 func (w *Workspace) Secret(p tongs.Path) (why string, ok bool) {
-	if n := nameList().find(formsOf(p.Rel), true); n != nil {
+	if n := nameList().find(formsOf(p.Judged().Rel), true); n != nil {
 		return "secret: " + n.Why, true
 	}
 	return "", false

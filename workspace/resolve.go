@@ -97,7 +97,7 @@ func (k *walker) start(dir tongs.Path) error {
 		if k.jump(elems) {
 			return nil
 		}
-		if len(elems) > 0 && elems[0] != tongs.WorkspaceRoot && k.w.byName[elems[0]] != nil {
+		if len(elems) > 0 && elems[0] != tongs.WorkspaceRoot && elems[0] != tongs.RepositoryRoot && k.w.byName[elems[0]] != nil {
 			k.cur, k.rest = tongs.Path{Root: elems[0], Rel: "."}, elems[1:]
 			return nil
 		}
@@ -114,10 +114,13 @@ func (k *walker) start(dir tongs.Path) error {
 	return nil
 }
 
-// jump goes to an absolute host path, given as its elements, and reports whether that is in a root.
+// jump goes to an absolute host path, given as its elements, and reports whether that is in a root that calls can name.
 func (k *walker) jump(elems []string) bool {
 	best := -1
 	for _, r := range k.w.roots {
+		if r.Name == tongs.RepositoryRoot {
+			continue
+		}
 		for _, dir := range []string{r.Dir, k.w.byName[r.Name].spelled} {
 			prefix := split(toSlash(dir))
 			if len(prefix) > best && hasPrefix(elems, prefix) {
@@ -237,7 +240,9 @@ func (k *walker) outside(how string) error {
 func (w *Workspace) zones() string {
 	var names []string
 	for _, r := range w.roots[1:] {
-		names = append(names, "/"+r.Name)
+		if r.Name != tongs.RepositoryRoot {
+			names = append(names, "/"+r.Name)
+		}
 	}
 	if len(names) == 0 {
 		return ""
@@ -246,8 +251,11 @@ func (w *Workspace) zones() string {
 }
 
 func (w *Workspace) label(root string) string {
-	if root == tongs.WorkspaceRoot {
+	switch root {
+	case tongs.WorkspaceRoot:
 		return "the workspace"
+	case tongs.RepositoryRoot:
+		return "the repository of the workspace"
 	}
 	return "the zone /" + root
 }

@@ -39,6 +39,9 @@ type Options struct {
 	// Roots are further roots (zones). One may lie inside the workspace or another root, or around it: a path then
 	// belongs to the most specific root.
 	Roots []Root
+	// Repository is the git directory of the workspace where that is elsewhere, empty for none. It becomes the root
+	// tongs.RepositoryRoot. One that is in a root, around one, in reach of what is private or outside of Cap is left out.
+	Repository string
 	// Private are host directories that no root may contain or be inside of (state, configuration), except a root
 	// marked Inside. They need not exist. LockDir is always private.
 	Private []string
@@ -177,6 +180,9 @@ func open(opt Options, openRoot func(string) (handle, error)) (_ *Workspace, err
 			return nil, err
 		}
 	}
+	if err := w.addRepository(opt, lockDir, openRoot); err != nil {
+		return nil, err
+	}
 	if w.locks, err = newLocker(lockDir); err != nil {
 		return nil, err
 	}
@@ -230,6 +236,47 @@ func (w *Workspace) addRoot(r Root, openRoot func(string) (handle, error)) error
 	w.roots = append(w.roots, r)
 	w.byName[r.Name] = entry
 	return nil
+}
+
+// addRepository adds the git directory of the workspace as a root that no call can name.
+func (w *Workspace) addRepository(opt Options, lockDir string, openRoot func(string) (handle, error)) error {
+	if opt.Repository == "" {
+		return nil
+	}
+	real, err := realPath(opt.Repository)
+	if err != nil {
+		return config("repository %s: %w", opt.Repository, plain(err))
+	}
+	if limit, err := realPath(opt.Cap); opt.Cap != "" && (err != nil || !inside(limit, real)) {
+		return nil
+	}
+	apart := func(other string) bool { return !inside(other, real) && !inside(real, other) }
+	for _, r := range w.roots {
+		if !apart(r.Dir) {
+			return nil
+		}
+	}
+	for _, p := range append(slices.Clone(opt.Private), lockDir) {
+		if other, err := realPrefix(p); err != nil || !apart(other) {
+			return nil
+		}
+	}
+	return w.addRoot(Root{Name: tongs.RepositoryRoot, Dir: real, Writable: true}, openRoot)
+}
+
+// Place returns the path of something on this machine that is in a root, also in one that calls cannot name. It looks at
+// the words only.
+func (w *Workspace) Place(host string) (p tongs.Path, ok bool) {
+	best := ""
+	for _, r := range w.roots {
+		if len(r.Dir) < len(best) || !inside(r.Dir, host) {
+			continue
+		}
+		if rel, err := filepath.Rel(r.Dir, host); err == nil {
+			best, p, ok = r.Dir, tongs.Path{Root: r.Name, Rel: filepath.ToSlash(rel)}, true
+		}
+	}
+	return p, ok
 }
 
 func (w *Workspace) checkCap(limit string) error {

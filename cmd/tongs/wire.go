@@ -275,14 +275,14 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 		return nil, err
 	}
 	roots := append([]workspace.Root{{Name: "spill", Dir: spill.Dir(), Inside: true}}, s.forgeRoot(w)...)
-	for _, z := range s.cfg.Zones {
-		roots = append(roots, workspace.Root{Name: z.Name, Dir: z.Dir, Writable: z.Writable})
-	}
+	roots = append(roots, zoneRoots(s.cfg)...)
 	if s.journal, err = openJournal(s.stateDir, s.cfg); err != nil {
 		return nil, err
 	}
+	repository := findRepository(s.place.workspace)
 	s.workspace, err = workspace.Open(workspace.Options{
 		Dir: s.place.workspace, Cap: s.limit, Roots: roots, Private: []string{s.stateDir, s.configDir}, Journal: s.journal,
+		Repository: repository.Dir,
 	})
 	if err != nil {
 		return nil, err
@@ -313,18 +313,36 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	}
 	confined := confine.New(confine.Options{
 		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules, s.cfg.Mode), Rules: opt.Rules,
-		Programs: filepath.Join(forgeState(s.stateDir), "programs"), Sealed: s.sealed(),
+		Programs: filepath.Join(forgeState(s.stateDir), "programs"), Sealed: s.sealed(), Shown: repository.Files,
 		Cache:   filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
 		Changes: s.journal, Layers: filepath.Join(s.stateDir, "layers"),
 		Through: s.cfg.Sandbox.Paths(s.workspace.Dir()),
-		Runs:    filepath.Join(s.stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(s.workspace.Dir())))[:16]),
-		Limits: sandbox.Limits{
-			CPU: l.CommandCPU, Memory: l.CommandMemory, PIDs: l.CommandProcesses, FileSize: l.CommandFileSize, Disk: l.CommandDisk,
-			Files: l.CommandFiles, Tmp: l.CommandTmp, Descriptors: l.CommandDescriptors, Output: l.CommandOutput,
-		},
+		Runs:    runsDir(s.stateDir, s.workspace.Dir()),
+		Limits:  commandLimits(s.cfg),
 	})
 	opt.Commands, opt.Outcomes, opt.Direct = confined.Commands, confined.Outcomes, s.cfg.Sandbox.Writes == config.Direct
 	return confined, nil
+}
+
+func zoneRoots(cfg *config.Config) (roots []workspace.Root) {
+	for _, z := range cfg.Zones {
+		roots = append(roots, workspace.Root{Name: z.Name, Dir: z.Dir, Writable: z.Writable})
+	}
+	return roots
+}
+
+// commandLimits bound each program.
+func commandLimits(cfg *config.Config) sandbox.Limits {
+	l := cfg.Limits
+	return sandbox.Limits{
+		CPU: l.CommandCPU, Memory: l.CommandMemory, PIDs: l.CommandProcesses, FileSize: l.CommandFileSize, Disk: l.CommandDisk,
+		Files: l.CommandFiles, Tmp: l.CommandTmp, Descriptors: l.CommandDescriptors, Output: l.CommandOutput,
+	}
+}
+
+// runsDir is where the programs that run in a workspace are remembered.
+func runsDir(stateDir, workspace string) string {
+	return filepath.Join(stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(workspace)))[:16])
 }
 
 // meant reports whether a trusted rule names this very host. Only then may it be an address of this machine or network:
