@@ -50,8 +50,12 @@ func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
 	if err != nil {
 		return err
 	}
-	policy, err := w.policy(p)
+	o, err := a.openOwn(&tongs.Command{Argv: argv, Dir: tongs.Path{Rel: "."}, ReadOnly: w.readOnly}, filepath.Join(p.stateDir, "cache", "wrap"))
 	if err != nil {
+		return err
+	}
+	defer o.close()
+	if err := w.extend(&o.Policy); err != nil {
 		return err
 	}
 	allowed := map[string]bool{}
@@ -63,7 +67,7 @@ func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
 		allowed[t.Name()] = true
 	}
 	denied := &hostSet{seen: map[string]bool{}}
-	policy.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: (&netguard.Proxy{
+	o.Policy.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: (&netguard.Proxy{
 		Guard: &netguard.Guard{},
 		Decide: func(_ context.Context, t netguard.Target) netguard.Decision {
 			if allowed[t.Name()] {
@@ -73,34 +77,31 @@ func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
 			return netguard.Decision{Err: tongs.Errorf(tongs.CodeBlocked, "%s is not among the hosts of --network", t.Name())}
 		},
 	}).Serve}
-	runner, err := sandbox.New(sandbox.Options{})
+	proc, err := o.Start(ctx, &sandbox.Cmd{Stdin: a.in, Stdout: a.out, Stderr: a.err})
 	if err != nil {
 		return err
 	}
-	defer runner.Close()
-	res, err := runner.Run(ctx, &sandbox.Cmd{Argv: argv, Policy: policy, Stdin: a.in, Stdout: a.out, Stderr: a.err})
+	res, err := proc.Wait()
 	if res == nil {
 		return err
 	}
 	a.exit = res.ExitCode
+	held, left := o.Finish(res)
 	if !w.quiet {
 		a.reportWrapped(res, denied.list)
+		a.reportHeld(held, left)
 	}
 	return nil
 }
 
-// policy is what the program may do: what a command of a tool may, and what the flags add.
-func (w *wrapping) policy(p place) (sandbox.Policy, error) {
-	policy := tryPolicy(p.workspace, w.readOnly)
-	cached := sandbox.Default(p.workspace, sandbox.PresetOptions{
-		Cache: filepath.Join(p.stateDir, "cache", "wrap"), PassEnv: w.env, Protect: policy.ProtectedNames, Hide: policy.HiddenNames,
-	})
-	if w.readOnly {
-		cached.ReadOnly = append(cached.ReadOnly, p.workspace)
-	} else {
-		cached.Writable = append(cached.Writable, sandbox.Decided(p.workspace))
+// extend adds to what a command of a tool may do what the flags give the program.
+func (w *wrapping) extend(policy *sandbox.Policy) error {
+	policy.Limits.Wall, policy.Limits.CPU, policy.Limits.Output = -1, -1, -1 // it goes on for as long as its client does
+	for _, name := range w.env {
+		if value, ok := os.LookupEnv(name); ok {
+			policy.Env = append(policy.Env, name+"="+value)
+		}
 	}
-	cached.Limits.Wall, cached.Limits.CPU, cached.Limits.Output = -1, -1, -1 // it goes on for as long as its client does
 	given := func(dirs []string, give func(dir string)) error {
 		for _, dir := range dirs {
 			dir, err := filepath.Abs(dir)
@@ -114,13 +115,10 @@ func (w *wrapping) policy(p place) (sandbox.Policy, error) {
 		}
 		return nil
 	}
-	if err := given(w.read, func(dir string) { cached.Readable = append(cached.Readable, dir) }); err != nil {
-		return cached, err
+	if err := given(w.read, func(dir string) { policy.Readable = append(policy.Readable, dir) }); err != nil {
+		return err
 	}
-	if err := given(w.write, func(dir string) { cached.Writable = append(cached.Writable, sandbox.Decided(dir)) }); err != nil {
-		return cached, err
-	}
-	return cached, nil
+	return given(w.write, func(dir string) { policy.Writable = append(policy.Writable, sandbox.Decided(dir)) })
 }
 
 // reportWrapped says what the program was kept from.
@@ -133,9 +131,6 @@ func (a *app) reportWrapped(res *sandbox.Result, hosts []string) {
 		if d.Path != "" {
 			lines = append(lines, "kept from "+d.Path+" ("+d.Kind+"); --read or --write would allow it")
 		}
-	}
-	for _, name := range res.Report.Planted {
-		lines = append(lines, "it made "+name+", which other programs obey: look at it")
 	}
 	for _, limit := range res.Report.LimitsHit {
 		lines = append(lines, "ended by the limit: "+limit)

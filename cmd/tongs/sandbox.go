@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/sandbox"
-	"github.com/tongs-ai/tongs/workspace"
 )
 
 func (a *app) sandboxCommand() *cobra.Command {
@@ -32,8 +32,9 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run -- COMMAND [ARGUMENT ...]",
 		Short: "Run a command as a tool would",
-		Long: "Run a command in the sandbox, with the workspace writable, protected names in it kept, secrets hidden, and no\n" +
-			"network. Nobody is asked and nothing is logged: it is you who runs it. At a terminal the command has one of its own.\n" +
+		Long: "Run a command in the sandbox, with the workspace writable and no network. The configured limits, rules about paths\n" +
+			"and protected names apply as to any command of a tool. Nobody is asked and nothing is logged: it is you who runs it.\n" +
+			"Protected names that it makes are moved away, and you are told where to. At a terminal the command has one of its own.\n" +
 			"The exit code is the command's.",
 		Example: "  tongs sandbox run -- ls -la /\n  tongs sandbox run --read-only --report -- make test\n  tongs sandbox run -- bash",
 		Args:    cobra.MinimumNArgs(1),
@@ -42,23 +43,17 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&report, "report", false, "say on stderr what was enforced and used up")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time until everything is killed (default: 2m)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		p, err := a.locate()
+		o, err := a.openOwn(&tongs.Command{Argv: args, Dir: tongs.Path{Rel: "."}, ReadOnly: readOnly, Timeout: timeout}, "")
 		if err != nil {
 			return err
 		}
-		runner, err := sandbox.New(sandbox.Options{})
-		if err != nil {
-			return err
-		}
-		defer runner.Close()
-		policy := tryPolicy(p.workspace, readOnly)
-		policy.Limits.Wall = timeout
-		command := &sandbox.Cmd{Argv: args, Policy: policy, Stdin: a.in, Stdout: a.out, Stderr: a.err}
-		res, err := a.runAtTerminal(cmd.Context(), runner, command)
+		defer o.close()
+		res, err := a.runAtTerminal(cmd.Context(), o.Own, &sandbox.Cmd{Stdin: a.in, Stdout: a.out, Stderr: a.err})
 		if res == nil {
 			return err
 		}
 		a.exit = res.ExitCode
+		a.reportHeld(o.Finish(res))
 		if report {
 			return a.printReport(res)
 		}
@@ -68,10 +63,14 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 }
 
 // runAtTerminal runs a command with a terminal of its own where we have one, so that shells and editors work in it.
-func (a *app) runAtTerminal(ctx context.Context, runner *sandbox.Runner, cmd *sandbox.Cmd) (*sandbox.Result, error) {
+func (a *app) runAtTerminal(ctx context.Context, own *confine.Own, cmd *sandbox.Cmd) (*sandbox.Result, error) {
 	in, ok := a.in.(*os.File)
 	if !ok || runtime.GOOS != "linux" || !term.IsTerminal(int(in.Fd())) || !isTerminal(a.out) {
-		return runner.Run(ctx, cmd)
+		p, err := own.Start(ctx, cmd)
+		if err != nil {
+			return nil, err
+		}
+		return p.Wait()
 	}
 	size := func() (rows, cols uint16) {
 		c, r, err := term.GetSize(int(in.Fd()))
@@ -88,31 +87,12 @@ func (a *app) runAtTerminal(ctx context.Context, runner *sandbox.Runner, cmd *sa
 		return nil, err
 	}
 	defer func() { _ = term.Restore(int(in.Fd()), old) }()
-	p, err := runner.Start(ctx, cmd)
+	p, err := own.Start(ctx, cmd)
 	if err != nil {
 		return nil, err
 	}
 	defer onResize(func() { _ = p.Resize(size()) })()
 	return p.Wait()
-}
-
-// tryPolicy is the policy of a command that a person runs to try the sandbox.
-func tryPolicy(dir string, readOnly bool) sandbox.Policy {
-	opt := sandbox.PresetOptions{}
-	for _, name := range workspace.ProtectedNames() {
-		if name.Secret {
-			opt.Hide = append(opt.Hide, name.Pattern)
-		} else {
-			opt.Protect = append(opt.Protect, name.Pattern)
-		}
-	}
-	policy := sandbox.Default(dir, opt)
-	if readOnly {
-		policy.ReadOnly = append(policy.ReadOnly, dir)
-	} else {
-		policy.Writable = append(policy.Writable, sandbox.Decided(dir)) // it is you who runs it
-	}
-	return policy
 }
 
 func (a *app) printReport(res *sandbox.Result) error {
