@@ -159,7 +159,14 @@ type Chain struct {
 	// Broken is the position of the first entry that does not fit, 0 where all do.
 	Broken int64  `json:"broken,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Log identifies the log, where it keeps a head outside of itself.
+	Log string `json:"log,omitempty"`
+	// Losses are what went missing from the end of the log, oldest first.
+	Losses []Loss `json:"losses,omitempty"`
 }
 
-// OK reports whether the chain is whole.
-func (c Chain) OK() bool { return c.Broken == 0 }
+// OK reports whether the chain is whole, and nothing went missing from its end without an explanation.
+func (c Chain) OK() bool { return c.Broken == 0 && len(c.Alarms()) == 0 }
+
+// Last is the number of the last entry, 0 where there never was one.
+func (c Chain) Last() int64 { return c.Pruned + c.Entries }

@@ -37,15 +37,18 @@ func ParseHash(s string) (h Hash, err error) {
 // EntryKind says which part of a row an entry holds.
 type EntryKind uint8
 
-// The kinds of entry. A cut stands for the entries that were removed from the start of the log.
+// The kinds of entry. A cut stands for the entries that were removed from the start of the log; a loss records that
+// entries are missing from its end, and an acceptance that a person knows.
 const (
 	EntryOpen EntryKind = iota + 1
 	EntryIntent
 	EntryClose
 	EntryCut
+	EntryLoss
+	EntryAccept
 )
 
-var entryKinds = [...]string{"", "open", "intent", "close", "cut"}
+var entryKinds = [...]string{"", "open", "intent", "close", "cut", "loss", "accept"}
 
 // String returns the kind's name.
 func (k EntryKind) String() string {
@@ -64,7 +67,7 @@ type Entry struct {
 	// Row is the Seq of the opening entry of the row that this one belongs to.
 	Row  int64     `json:"row"`
 	Kind EntryKind `json:"kind"`
-	// Data is the JSON of a Row, an Intent, a Closing or a Cut, without secrets.
+	// Data is the JSON of a Row, an Intent, a Closing, a Cut, a Loss or an Acceptance, without secrets.
 	Data json.RawMessage `json:"data"`
 	// Hash is that of the previous entry and this one's canonical form.
 	Hash Hash `json:"hash"`
@@ -138,6 +141,7 @@ func (c *Checker) Add(e *Entry) bool {
 			c.cut = true
 		}
 	}
+	c.chain.note(e)
 	c.chain.Entries++
 	c.head = e.Hash
 	c.found = c.found || c.want != nil && *c.want == e.Hash

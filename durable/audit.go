@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -18,6 +19,7 @@ type Log struct {
 	store    *store.Store
 	redactor *audit.Redactor
 	calls    audit.OpenCalls
+	head     *head
 }
 
 var (
@@ -70,32 +72,56 @@ func (l *Log) Close(ctx context.Context, call string, c *audit.Closing) error {
 	})
 }
 
-// append adds an entry to the chain and returns its number; row 0 means its own.
-func (l *Log) append(ctx context.Context, kind audit.EntryKind, row int64, data json.RawMessage) (seq int64, err error) {
-	err = l.store.Share(ctx, func(conn *sqlite.Conn) (err error) {
-		seq, _, err = extend(conn, kind, row, data)
+// append adds an entry to the chain and returns its number; row 0 means its own. The head file names the entry, or a later
+// one, when it returns.
+func (l *Log) append(ctx context.Context, kind audit.EntryKind, row int64, data json.RawMessage) (int64, error) {
+	var end point
+	err := l.store.Share(ctx, func(conn *sqlite.Conn) (err error) {
+		end, err = l.extend(conn, kind, row, data)
 		return err
 	})
+	if err == nil {
+		err = l.head.advance(end)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("audit log: %w", err)
 	}
-	return seq, nil
+	return end.seq, nil
 }
 
-// extend adds an entry inside a write transaction and returns its number and hash.
-func extend(conn *sqlite.Conn, kind audit.EntryKind, row int64, data []byte) (int64, audit.Hash, error) {
-	last, head, err := readHead(conn)
-	if err != nil {
-		return 0, head, err
+// extend adds an entry inside a write transaction and returns it, after one that tells of a loss where there was one. The
+// caller has the head advance to it when it is committed.
+func (l *Log) extend(conn *sqlite.Conn, kind audit.EntryKind, row int64, data []byte) (end point, err error) {
+	if end, err = readHead(conn); err != nil {
+		return end, err
 	}
-	e := audit.Entry{Seq: last + 1, Row: row, Kind: kind, Data: data}
-	if row == 0 {
+	loss, err := l.head.before(conn, end)
+	if err != nil {
+		return end, err
+	}
+	if loss != nil {
+		loss.At = time.Now()
+		told, err := json.Marshal(loss)
+		if err != nil {
+			return end, err
+		}
+		if end, err = insertEntry(conn, end, audit.Entry{Kind: audit.EntryLoss, Data: told}); err != nil {
+			return end, err
+		}
+	}
+	return insertEntry(conn, end, audit.Entry{Kind: kind, Row: row, Data: data})
+}
+
+// insertEntry adds an entry after the one that is the end so far.
+func insertEntry(conn *sqlite.Conn, end point, e audit.Entry) (point, error) {
+	e.Seq = end.seq + 1
+	if e.Row == 0 {
 		e.Row = e.Seq
 	}
-	e.Hash = e.Link(head)
+	e.Hash = e.Link(end.hash)
 	stmt, err := conn.Prepare("INSERT INTO entries (seq, row, kind, data, hash) VALUES (?, ?, ?, ?, ?)")
 	if err != nil {
-		return 0, head, err
+		return end, err
 	}
 	stmt.BindInt64(1, e.Seq)
 	stmt.BindInt64(2, e.Row)
@@ -103,21 +129,21 @@ func extend(conn *sqlite.Conn, kind audit.EntryKind, row int64, data []byte) (in
 	stmt.BindBytes(4, e.Data)
 	stmt.BindBytes(5, e.Hash[:])
 	_, err = stmt.Step()
-	return e.Seq, e.Hash, errors.Join(err, stmt.Reset())
+	return point{e.Seq, e.Hash}, errors.Join(err, stmt.Reset())
 }
 
-// readHead returns the number and the hash of the last entry, zero where there is none.
-func readHead(conn *sqlite.Conn) (seq int64, head audit.Hash, err error) {
+// readHead returns the last entry, zero where there is none.
+func readHead(conn *sqlite.Conn) (end point, err error) {
 	stmt, err := conn.Prepare("SELECT seq, hash FROM entries ORDER BY seq DESC LIMIT 1")
 	if err != nil {
-		return 0, head, err
+		return end, err
 	}
 	found, err := stmt.Step()
 	if found {
-		seq = stmt.ColumnInt64(0)
-		stmt.ColumnBytes(1, head[:])
+		end.seq = stmt.ColumnInt64(0)
+		stmt.ColumnBytes(1, end.hash[:])
 	}
-	return seq, head, errors.Join(err, stmt.Reset())
+	return end, errors.Join(err, stmt.Reset())
 }
 
 func readEntry(stmt *sqlite.Stmt) audit.Entry {
@@ -163,7 +189,8 @@ func (l *Log) entries(ctx context.Context, sql string) iter.Seq2[audit.Entry, er
 // Last implements audit.Follower.
 func (l *Log) Last(ctx context.Context) (seq int64, err error) {
 	err = l.store.Read(ctx, func(conn *sqlite.Conn) error {
-		seq, _, err = readHead(conn)
+		end, err := readHead(conn)
+		seq = end.seq
 		return err
 	})
 	return seq, err
@@ -197,8 +224,9 @@ func (l *Log) Stream(ctx context.Context, f audit.Filter) iter.Seq2[audit.Row, e
 	return audit.Assemble(l.entries(ctx, "SELECT seq, row, kind, data, hash FROM entries ORDER BY seq DESC"), f)
 }
 
-// Verify implements audit.Log.
+// Verify implements audit.Log. It also compares the chain with the head file.
 func (l *Log) Verify(ctx context.Context, head string) (chain audit.Chain, err error) {
+	outside := l.head.look() // before the transaction, which then holds at least what this names
 	err = l.store.Read(ctx, func(conn *sqlite.Conn) error {
 		start, err := lastCut(conn)
 		if err != nil {
@@ -222,7 +250,7 @@ func (l *Log) Verify(ctx context.Context, head string) (chain audit.Chain, err e
 			return err
 		}
 		chain = check.Chain()
-		return nil
+		return outside.add(conn, &chain)
 	})
 	if err != nil {
 		return audit.Chain{}, fmt.Errorf("audit log: %w", err)

@@ -66,7 +66,7 @@ CREATE TABLE trust (
 	by   TEXT NOT NULL,
 	at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-`, factsTable}
+`, factsTable, originTable}
 
 // DB is the open file. It is safe for concurrent use, and so is everything it hands out.
 type DB struct {
@@ -96,7 +96,7 @@ func OpenWith(dir string, opts Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{store: s, opts: opts}
-	db.log = &Log{store: s, redactor: audit.NewRedactor(opts.Environ)}
+	db.log = &Log{store: s, redactor: audit.NewRedactor(opts.Environ), head: newHead(s.Path())}
 	return db, nil
 }
 
@@ -104,7 +104,7 @@ func OpenWith(dir string, opts Options) (*DB, error) {
 func (db *DB) Path() string { return db.store.Path() }
 
 // Close waits for running transactions and closes the file.
-func (db *DB) Close() error { return db.store.Close() }
+func (db *DB) Close() error { return errors.Join(db.store.Close(), db.log.head.close()) }
 
 // query runs a prepared statement and calls each for its rows. Arguments are string, []byte or int64.
 func query(conn *sqlite.Conn, sql string, each func(*sqlite.Stmt) error, args ...any) (err error) {

@@ -107,8 +107,8 @@ func (l *Log) catchUp(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			last, _, err := readHead(conn)
-			behind = last > done
+			end, err := readHead(conn)
+			behind = end.seq > done
 			return err
 		})
 		if err != nil || !behind {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -80,11 +81,16 @@ const cutBatch = 3000
 
 // cutEntries removes the entries before the first row that is young or still runs.
 func (db *DB) cutEntries(ctx context.Context, before time.Time, rep *Report) error {
-	through, rows, err := db.cutPoint(ctx, before)
+	chain, err := db.log.Verify(ctx, "")
+	if err != nil {
+		return err
+	}
+	through, rows, err := db.cutPoint(ctx, before, chain.Alarms())
 	if err != nil || through == 0 {
 		return err
 	}
 	for done := false; !done; {
+		var end point
 		err := db.store.Write(ctx, func(conn *sqlite.Conn) error {
 			first, err := firstEntry(conn)
 			if err != nil || first == 0 || first > through {
@@ -94,8 +100,12 @@ func (db *DB) cutEntries(ctx context.Context, before time.Time, rep *Report) err
 			last := min(through, first+cutBatch-1)
 			done = last == through
 			rep.Entries += last - first + 1
-			return cut(conn, last)
+			end, err = db.log.cut(conn, last)
+			return err
 		})
+		if err == nil && end.seq > 0 {
+			err = db.log.head.advance(end)
+		}
 		if err != nil {
 			return fmt.Errorf("audit log: %w", err)
 		}
@@ -112,10 +122,11 @@ type opened struct {
 }
 
 // cutPoint returns the last entry that can go and how many rows that are. Rows of calls that still run stay, and with
-// them what came after. A chain that does not hold is not cut: that would hide what is wrong with it.
-func (db *DB) cutPoint(ctx context.Context, before time.Time) (through, rows int64, err error) {
+// them what came after. A chain that does not hold is not cut, nor is a loss that nobody accepted: that would hide what is
+// wrong.
+func (db *DB) cutPoint(ctx context.Context, before time.Time, alarms []audit.Loss) (through, rows int64, err error) {
 	err = db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		old, err := oldRows(conn, before)
+		old, err := oldRows(conn, before, alarms)
 		if err != nil || len(old) == 0 {
 			return err
 		}
@@ -141,8 +152,9 @@ func (db *DB) cutPoint(ctx context.Context, before time.Time) (through, rows int
 	return through, rows, nil
 }
 
-// oldRows returns the rows at the start of the chain that were opened before the given time.
-func oldRows(conn *sqlite.Conn, before time.Time) (old []opened, err error) {
+// oldRows returns the rows at the start of the chain that were opened before the given time, and before a loss that
+// nobody accepted.
+func oldRows(conn *sqlite.Conn, before time.Time, alarms []audit.Loss) (old []opened, err error) {
 	start, err := lastCut(conn)
 	if err != nil {
 		return nil, err
@@ -155,6 +167,9 @@ func oldRows(conn *sqlite.Conn, before time.Time) (old []opened, err error) {
 		e := readEntry(stmt)
 		if !check.Add(&e) {
 			return fmt.Errorf("nothing was removed, since the chain is broken: %s", check.Chain().Reason)
+		}
+		if slices.ContainsFunc(alarms, func(l audit.Loss) bool { return l.Seq == e.Seq }) {
+			return errStop
 		}
 		if e.Kind == audit.EntryOpen {
 			var row audit.Row
@@ -191,31 +206,31 @@ func firstEntry(conn *sqlite.Conn) (first int64, err error) {
 	return first, err
 }
 
-// cut removes the entries up to the given one, after it wrote one that says so.
-func cut(conn *sqlite.Conn, through int64) error {
+// cut removes the entries up to the given one, after it wrote one that says so, which it returns.
+func (l *Log) cut(conn *sqlite.Conn, through int64) (end point, err error) {
 	c := cutData{Cut: audit.Cut{Through: through}, At: time.Now()}
 	found := false
-	err := query(conn, "SELECT hash FROM entries WHERE seq = ?", func(stmt *sqlite.Stmt) error {
+	err = query(conn, "SELECT hash FROM entries WHERE seq = ?", func(stmt *sqlite.Stmt) error {
 		found = stmt.ColumnBytes(0, c.Hash[:]) == len(c.Hash)
 		return nil
 	}, through)
 	if err != nil {
-		return err
+		return end, err
 	}
 	if !found {
-		return fmt.Errorf("entry %d is missing or damaged: run \"tongs log verify\"", through)
+		return end, fmt.Errorf("entry %d is missing or damaged: run \"tongs log verify\"", through)
 	}
 	data, err := json.Marshal(&c)
 	if err != nil {
-		return err
+		return end, err
 	}
-	if _, _, err := extend(conn, audit.EntryCut, 0, data); err != nil {
-		return err
+	if end, err = l.extend(conn, audit.EntryCut, 0, data); err != nil {
+		return end, err
 	}
 	if err := query(conn, "DELETE FROM facts WHERE row <= ?", nil, through); err != nil {
-		return err
+		return end, err
 	}
-	return query(conn, "DELETE FROM entries WHERE seq <= ?", nil, through)
+	return end, query(conn, "DELETE FROM entries WHERE seq <= ?", nil, through)
 }
 
 // scrubQuestions takes arguments and previews out of the questions that nobody can use any more.

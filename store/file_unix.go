@@ -12,6 +12,9 @@ import (
 // hasModes says that permission bits mean something here.
 const hasModes = true
 
+// noFollow makes opening a symbolic link an error.
+const noFollow = syscall.O_NOFOLLOW
+
 // checkOwner refuses a file that somebody else put there.
 func checkOwner(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
