@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -53,6 +54,8 @@ type walker struct {
 	src string
 	pos int
 	r   *Redactor
+	// program is what an object names beside the arguments.
+	program string
 	// out holds the result up to src[:copied]; nil while nothing was replaced.
 	out    []byte
 	copied int
@@ -79,7 +82,12 @@ func (w *walker) value(secret bool) {
 	}
 }
 
+// programKeys are the names beside which the arguments of a program stand.
+var programKeys = []string{"command", "program", "executable", "cmd"}
+
 func (w *walker) members(secret bool) {
+	defer func(program string) { w.program = program }(w.program)
+	w.program = ""
 	for w.pos++; ; w.pos++ {
 		if w.space(); w.src[w.pos] == '}' {
 			break
@@ -87,6 +95,11 @@ func (w *walker) members(secret bool) {
 		key := w.key()
 		w.space()
 		w.pos++ // the colon
+		w.space()
+		if value := w.pos; w.src[value] == '"' && slices.Contains(programKeys, key) {
+			w.program = w.literal()
+			w.pos = value
+		}
 		w.value(secret || SecretName(key))
 		if w.space(); w.src[w.pos] == '}' {
 			break
@@ -95,22 +108,54 @@ func (w *walker) members(secret bool) {
 	w.pos++
 }
 
-// elements goes over an array. A string after a telling flag is its value, as in ["--password", "x"].
+// elements goes over an array. A string after a telling flag is its value, as in ["--password", "x"], and strings that are
+// a command are read as one.
 func (w *walker) elements(secret bool) {
+	clean := w.command()
 	flag := false
-	for w.pos++; ; w.pos++ {
+	for i := 0; ; i++ {
+		w.pos++
 		if w.space(); w.src[w.pos] == ']' {
 			break
 		}
 		start := w.pos
-		w.value(secret || flag)
+		if text, ok := clean[i]; ok && !secret && !flag {
+			w.literal()
+			w.replace(start, quote(text))
+		} else {
+			w.value(secret || flag)
+		}
 		text := w.src[start:w.pos]
-		flag = len(text) > 3 && text[0] == '"' && text[1] == '-' && SecretName(strings.Trim(text, `"-`))
+		flag = len(text) > 3 && text[0] == '"' && secretFlag(text[1:len(text)-1])
 		if w.space(); w.src[w.pos] == ']' {
 			break
 		}
 	}
 	w.pos++
+}
+
+// command returns those of the strings that the array at pos starts with that hold a secret as arguments of a command,
+// without it. The program may be beside the array: {"command": "mysql", "args": [...]}.
+func (w *walker) command() map[int]string {
+	look := walker{src: w.src, pos: w.pos}
+	argv := []string{w.program}
+	for {
+		look.pos++
+		if look.space(); look.src[look.pos] != '"' || len(argv) > maxWords {
+			break
+		}
+		argv = append(argv, look.literal())
+		if look.space(); look.src[look.pos] != ',' {
+			break
+		}
+	}
+	clean := map[int]string{}
+	for i, spans := range byArgument(commandSecrets(argv)) {
+		if i > 0 {
+			clean[i-1] = w.r.without(argv[i], spans)
+		}
+	}
+	return clean
 }
 
 // literal moves over the string at pos and returns what it says.

@@ -63,15 +63,19 @@ func (r *Redactor) Find(text string) []Match {
 		}
 		i = m.End
 	}
-	if r == nil || len(r.values) == 0 {
+	shaped := len(found)
+	found = append(found, commands(text)...)
+	if r != nil {
+		found = r.addValues(text, found)
+	}
+	if len(found) == shaped {
 		return found
 	}
-	return r.findValues(text, found)
+	return merge(found)
 }
 
-// findValues adds the occurrences of the known values to what was found by shape.
-func (r *Redactor) findValues(text string, found []Match) []Match {
-	before := len(found)
+// addValues adds the occurrences of the known values.
+func (r *Redactor) addValues(text string, found []Match) []Match {
 	for _, value := range r.values {
 		for at := 0; ; {
 			i := strings.Index(text[at:], value)
@@ -82,20 +86,7 @@ func (r *Redactor) findValues(text string, found []Match) []Match {
 			at += i + len(value)
 		}
 	}
-	if len(found) == before {
-		return found
-	}
-	slices.SortStableFunc(found, func(a, b Match) int { return a.Start - b.Start })
-	merged := found[:1]
-	for _, m := range found[1:] {
-		last := &merged[len(merged)-1]
-		if m.Start < last.End {
-			last.End = max(last.End, m.End)
-			continue
-		}
-		merged = append(merged, m)
-	}
-	return merged
+	return found
 }
 
 // Text returns text with each secret replaced by a mark that says what it was.
@@ -115,28 +106,67 @@ func (r *Redactor) Text(text string) string {
 	return b.String()
 }
 
-// Argv returns the arguments of a command without their secrets, the value after a telling flag included. It returns
-// argv itself where there are none.
+// Argv returns the arguments of a command without their secrets: the values of telling flags, and what the usage of the
+// program says. It returns argv itself where there are none.
 func (r *Redactor) Argv(argv []string) []string {
-	var out []string
-	flag := false
-	for i, arg := range argv {
-		clean := r.Text(arg)
-		if flag && !strings.HasPrefix(arg, markPrefix) {
-			clean = mark("secret")
+	out := argv
+	set := func(i int, clean string) {
+		if clean == argv[i] {
+			return
 		}
-		flag = strings.HasPrefix(arg, "-") && SecretName(strings.TrimLeft(arg, "-"))
-		if clean != arg && out == nil {
+		if &out[0] == &argv[0] {
 			out = slices.Clone(argv)
 		}
-		if out != nil {
-			out[i] = clean
-		}
+		out[i] = clean
 	}
-	if out == nil {
-		return argv
+	flag := false
+	for i, arg := range argv {
+		set(i, r.Text(arg))
+		if flag && !strings.HasPrefix(arg, markPrefix) {
+			set(i, mark("secret"))
+		}
+		flag = secretFlag(arg)
+	}
+	for i, found := range byArgument(commandSecrets(argv)) {
+		set(i, r.without(argv[i], found))
 	}
 	return out
+}
+
+// without returns an argument without what was found in it, and without what else is secret.
+func (r *Redactor) without(arg string, found []Match) string {
+	text, at := "", 0
+	for _, m := range found {
+		text += r.Text(arg[at:m.Start]) + mark(m.Kind)
+		at = m.End
+	}
+	return text + r.Text(arg[at:])
+}
+
+// secretFlag reports whether the argument after this one is a secret, by the flag's name. Flags that say where a secret
+// is are not followed by one.
+func secretFlag(arg string) bool {
+	if len(arg) < 4 || arg[0] != '-' || !SecretName(strings.TrimLeft(arg, "-")) {
+		return false
+	}
+	for _, where := range [...]string{"-fd", "-file", "-stdin", "-path", "-prompt", "-command", "-env", "-helper", "-source"} {
+		if strings.HasSuffix(arg, where) {
+			return false
+		}
+	}
+	return true
+}
+
+// byArgument returns the secrets of each argument, in order and without overlap.
+func byArgument(spans []span) map[int][]Match {
+	args := map[int][]Match{}
+	for _, s := range spans {
+		args[s.arg] = append(args[s.arg], Match{s.start, s.end, "secret"})
+	}
+	for i := range args {
+		args[i] = merge(args[i])
+	}
+	return args
 }
 
 const markPrefix = "[redacted"
@@ -174,6 +204,20 @@ func SecretName(name string) bool {
 		if contains(flat, word) {
 			return true
 		}
+	}
+	return shortSecret(name, flat)
+}
+
+// shortSecret finds names that end in a short word for a password: DB_PASS, MYSQL_PWD, sshpass. The word alone, and words
+// that only end like it (bypass, OLDPWD), are none.
+func shortSecret(name string, flat []byte) bool {
+	if n := len(name) - len("_pass"); n > 0 && strings.IndexByte("_-.", name[n]) >= 0 && hasSuffix(flat, "pass") {
+		return true
+	}
+	switch string(flat) {
+	case "sshpass", "dbpass", "userpass", "rootpass", "adminpass", "smtppass", "mysqlpwd", "dbpwd", "userpwd", "rootpwd", "adminpwd",
+		"rootpw", "dbpw", "adminpw", "userpw", "bindpw", "accountkey":
+		return true
 	}
 	return false
 }

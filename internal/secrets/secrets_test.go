@@ -197,12 +197,21 @@ var hostile = map[string]string{
 	"begin":    strings.Repeat("-----BEGIN ", 95_000),
 	"quotes":   strings.Repeat(`password="`, 100_000),
 	"bearer":   strings.Repeat("bearer ", 150_000),
+	"programs": strings.Repeat("curl ", 200_000),
+	"quoted":   strings.Repeat(`curl "`, 170_000),
+	"escaped":  strings.Repeat(`curl \\\"'`, 100_000),
+	"feeders":  strings.Repeat("echo | ", 150_000),
+	"lists":    strings.Repeat(`["curl","-u",`, 80_000),
+	"marks":    strings.Repeat("[redacted ", 100_000),
 	"names":    strings.Repeat(strings.Repeat("a", 64)+"=", 16_000),
 }
 
 func TestHostileTextIsLinear(t *testing.T) {
 	for name, text := range hostile {
-		t.Run(name, func(t *testing.T) { (&Redactor{}).Text(text) }) // a quadratic matcher does not come back
+		t.Run(name, func(t *testing.T) { // a quadratic matcher does not come back
+			(&Redactor{}).Text(text)
+			(&Redactor{}).Bounded(quote(text))
+		})
 	}
 }
 
@@ -218,6 +227,27 @@ func FuzzRedact(f *testing.F) {
 		}
 		if strings.Contains(string(got), aws) {
 			t.Fatalf("%q kept a key", raw)
+		}
+	})
+}
+
+// Whatever stands before it, the secret of a command is found, and what is found is in order.
+func FuzzCommands(f *testing.F) {
+	for _, hit := range hits[:20] {
+		f.Add(hit)
+	}
+	f.Add(`bash -c "mysql -p'x' \\\"` + "`$(curl -u a:b")
+	f.Fuzz(func(t *testing.T, before string) {
+		text := before + "\ncurl -u me:hUnter2 x\n" + before
+		at := 0
+		for _, m := range Find(text) {
+			if m.Start < at || m.End <= m.Start || m.End > len(text) {
+				t.Fatalf("%q: %+v after %d", text, m, at)
+			}
+			at = m.End
+		}
+		if !strings.Contains(before, "hUnter2") && strings.Contains((*Redactor)(nil).Text(text), "hUnter2") {
+			t.Fatalf("%q became %q", text, (*Redactor)(nil).Text(text))
 		}
 	})
 }

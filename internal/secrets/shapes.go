@@ -243,11 +243,11 @@ func dash(text string, i int) Match {
 		}
 		return Match{i, stop, "private key"}
 	}
-	if i > 0 && text[i-1] == '-' || !strings.HasPrefix(text[i:], "--") {
+	if i > 0 && nameByte(text[i-1]) {
 		return Match{}
 	}
-	name := run(text[:min(len(text), i+maxName)], i+2, dashed)
-	if name >= len(text) || text[name] != ' ' || !SecretName(text[i+2:name]) {
+	name := run(text[:min(len(text), i+maxName)], i+1, dashed)
+	if name >= len(text) || text[name] != ' ' || !secretFlag(text[i:name]) {
 		return Match{}
 	}
 	return valueAt(text, name+1, false, 1)
