@@ -66,7 +66,7 @@ CREATE TABLE trust (
 	by   TEXT NOT NULL,
 	at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-`, factsTable, originTable}
+`, factsTable, originTable, sealedQuestions}
 
 // DB is the open file. It is safe for concurrent use, and so is everything it hands out.
 type DB struct {
@@ -74,6 +74,7 @@ type DB struct {
 	opts  Options
 	log   *Log
 	bell  bell
+	seal  *seal
 	saved saved
 }
 
@@ -95,7 +96,7 @@ func OpenWith(dir string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{store: s, opts: opts}
+	db := &DB{store: s, opts: opts, seal: newSeal(s.Path())}
 	db.log = &Log{store: s, redactor: audit.NewRedactor(opts.Environ), head: newHead(s.Path())}
 	return db, nil
 }

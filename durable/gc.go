@@ -237,7 +237,7 @@ func (l *Log) cut(conn *sqlite.Conn, through int64) (end point, err error) {
 func (db *DB) scrubQuestions(ctx context.Context, keep Retention, now time.Time, rep *Report) error {
 	s := db.Questions(approval.Options{Late: keep.Late})
 	return s.write(ctx, func(conn *sqlite.Conn) error {
-		list, err := selectQuestions(conn, "SELECT body FROM questions WHERE scrubbed = 0")
+		list, err := s.query(conn, "WHERE scrubbed = 0")
 		if err != nil {
 			return err
 		}
@@ -246,7 +246,7 @@ func (db *DB) scrubQuestions(ctx context.Context, keep Retention, now time.Time,
 				continue
 			}
 			q = s.scrub.Scrub(q)
-			if err := update(conn, &q, true); err != nil {
+			if err := s.update(conn, &q, true); err != nil {
 				return err
 			}
 			rep.Scrubbed++

@@ -5,18 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 )
 
 // pollEvery is how often a waiting call looks for an answer from another process.
 const pollEvery = 75 * time.Millisecond
 
-// Questions keeps questions. Arguments and previews are kept whole while somebody can use them, and without secrets
-// after that.
+// sealedQuestions removes open questions that were kept in clear.
+const sealedQuestions = `DELETE FROM questions WHERE scrubbed = 0;`
+
+// Questions keeps questions. They are kept whole while somebody can use them, sealed with a key outside the database, and
+// without secrets after that.
 type Questions struct {
 	db    *DB
 	late  time.Duration
@@ -41,7 +46,7 @@ func (s *Questions) Open(ctx context.Context, q approval.Question) (approval.Que
 	opened := q
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
 		now := time.Now()
-		joined, err := pendingOf(conn, q.Digest, now)
+		joined, err := s.pendingOf(conn, q.Digest, now)
 		if err != nil {
 			return err
 		}
@@ -60,18 +65,30 @@ func (s *Questions) Open(ctx context.Context, q approval.Question) (approval.Que
 		for opened.ID == "" || exists(conn, opened.ID) {
 			opened.ID = approval.NewID()
 		}
-		return insertQuestion(conn, &opened)
+		return s.insert(conn, &opened)
 	})
 	return opened, err
 }
 
-func insertQuestion(conn *sqlite.Conn, q *approval.Question) error {
-	body, err := json.Marshal(q)
+func (s *Questions) insert(conn *sqlite.Conn, q *approval.Question) error {
+	body, err := s.encode(q, false)
 	if err != nil {
-		return fmt.Errorf("question %s cannot be kept: %w", q.ID, err)
+		return err
 	}
 	return query(conn, "INSERT INTO questions (id, digest, created, expires, opens, body) VALUES (?, ?, ?, ?, 1, ?)", nil,
 		q.ID, q.Digest, q.Created, q.Expires, body)
+}
+
+// encode returns a question as it is kept: sealed, unless it was scrubbed.
+func (s *Questions) encode(q *approval.Question, scrubbed bool) ([]byte, error) {
+	body, err := json.Marshal(q)
+	if err == nil && !scrubbed {
+		body, err = s.db.seal.close(q.ID, body)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("question %s cannot be kept: %w", q.ID, err)
+	}
+	return body, nil
 }
 
 // exists reports whether the ID is taken. An error is found by the statement that comes next.
@@ -85,21 +102,26 @@ func exists(conn *sqlite.Conn, id string) (found bool) {
 
 const pendingSQL = "answered = 0 AND withdrawn = 0 AND expires > ?"
 
-func pendingOf(conn *sqlite.Conn, digest string, now time.Time) (*approval.Question, error) {
-	list, err := selectQuestions(conn, "SELECT body FROM questions WHERE digest = ? AND "+pendingSQL+" LIMIT 1", digest, now)
-	if err != nil || len(list) == 0 {
+func (s *Questions) pendingOf(conn *sqlite.Conn, digest string, now time.Time) (*approval.Question, error) {
+	list, err := s.query(conn, "WHERE digest = ? AND "+pendingSQL, digest, now)
+	if err != nil {
 		return nil, err
 	}
-	return &list[0], nil
+	for i := range list {
+		if list[i].StateAt(now) == approval.Pending {
+			return &list[i], nil
+		}
+	}
+	return nil, nil
 }
 
-// selectQuestions decodes the bodies that a query returns.
-func selectQuestions(conn *sqlite.Conn, sql string, args ...any) ([]approval.Question, error) {
+// query returns the questions that a condition selects.
+func (s *Questions) query(conn *sqlite.Conn, where string, args ...any) ([]approval.Question, error) {
 	list := []approval.Question{}
-	err := query(conn, sql, func(stmt *sqlite.Stmt) error {
-		var q approval.Question
-		if err := json.Unmarshal(columnBytes(stmt, 0), &q); err != nil {
-			return fmt.Errorf("a question in the state file cannot be read: %w", err)
+	err := query(conn, "SELECT id, digest, created, expires, scrubbed, body FROM questions "+where, func(stmt *sqlite.Stmt) error {
+		q, err := s.decode(stmt)
+		if err != nil {
+			return fmt.Errorf("question %s cannot be read: %w", stmt.ColumnText(0), err)
 		}
 		list = append(list, q)
 		return nil
@@ -107,9 +129,29 @@ func selectQuestions(conn *sqlite.Conn, sql string, args ...any) ([]approval.Que
 	return list, err
 }
 
+// decode returns a question as it was before it was kept. One that cannot be opened counts as withdrawn: a person could
+// not be shown what it asks.
+func (s *Questions) decode(stmt *sqlite.Stmt) (q approval.Question, err error) {
+	id, body := stmt.ColumnText(0), columnBytes(stmt, 5)
+	if scrubbed := stmt.ColumnInt64(4) != 0; !scrubbed {
+		body, err = s.db.seal.open(id, body)
+	}
+	if errors.Is(err, errUnsealed) {
+		created := fromNanos(stmt.ColumnInt64(2))
+		return approval.Question{
+			ID: id, Digest: stmt.ColumnText(1), Created: created, Expires: fromNanos(stmt.ColumnInt64(3)), Withdrawn: created,
+			Args: json.RawMessage("{}"), Message: "This question cannot be read: " + err.Error(), Kind: tongs.KindExecute,
+		}, nil
+	}
+	if err != nil {
+		return q, err
+	}
+	return q, json.Unmarshal(body, &q)
+}
+
 // find returns the question that the ID means.
-func find(conn *sqlite.Conn, typed string) (q approval.Question, err error) {
-	list, err := selectQuestions(conn, "SELECT body FROM questions WHERE id = ?", typed)
+func (s *Questions) find(conn *sqlite.Conn, typed string) (q approval.Question, err error) {
+	list, err := s.query(conn, "WHERE id = ?", typed)
 	if err != nil {
 		return q, err
 	}
@@ -128,17 +170,17 @@ func find(conn *sqlite.Conn, typed string) (q approval.Question, err error) {
 	if err != nil {
 		return q, err
 	}
-	if list, err = selectQuestions(conn, "SELECT body FROM questions WHERE id = ?", id); err != nil || len(list) != 1 {
+	if list, err = s.query(conn, "WHERE id = ?", id); err != nil || len(list) != 1 {
 		return q, errors.Join(err, approval.ErrNotFound)
 	}
 	return list[0], nil
 }
 
 // update writes a question that changed.
-func update(conn *sqlite.Conn, q *approval.Question, scrubbed bool) error {
-	body, err := json.Marshal(q)
+func (s *Questions) update(conn *sqlite.Conn, q *approval.Question, scrubbed bool) error {
+	body, err := s.encode(q, scrubbed)
 	if err != nil {
-		return fmt.Errorf("question %s cannot be kept: %w", q.ID, err)
+		return err
 	}
 	var answered time.Time
 	if q.Answer != nil {
@@ -164,7 +206,7 @@ func (s *Questions) write(ctx context.Context, fn func(conn *sqlite.Conn) error)
 // Get implements approval.Store.
 func (s *Questions) Get(ctx context.Context, id string) (q approval.Question, err error) {
 	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		q, err = find(conn, id)
+		q, err = s.find(conn, id)
 		return err
 	})
 	return q, err
@@ -172,11 +214,13 @@ func (s *Questions) Get(ctx context.Context, id string) (q approval.Question, er
 
 // List implements approval.Store.
 func (s *Questions) List(ctx context.Context, pending bool) (list []approval.Question, err error) {
+	now := time.Now()
 	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
 		if pending {
-			list, err = selectQuestions(conn, "SELECT body FROM questions WHERE "+pendingSQL+" ORDER BY created DESC, id DESC", time.Now())
+			list, err = s.query(conn, "WHERE "+pendingSQL+" ORDER BY created DESC, id DESC", now)
+			list = slices.DeleteFunc(list, func(q approval.Question) bool { return q.StateAt(now) != approval.Pending })
 		} else {
-			list, err = selectQuestions(conn, "SELECT body FROM questions ORDER BY created DESC, id DESC")
+			list, err = s.query(conn, "ORDER BY created DESC, id DESC")
 		}
 		return err
 	})
@@ -186,7 +230,7 @@ func (s *Questions) List(ctx context.Context, pending bool) (list []approval.Que
 // Answer implements approval.Store.
 func (s *Questions) Answer(ctx context.Context, id string, a approval.Answer) error {
 	return s.write(ctx, func(conn *sqlite.Conn) error {
-		q, err := find(conn, id)
+		q, err := s.find(conn, id)
 		if err != nil {
 			return err
 		}
@@ -194,7 +238,7 @@ func (s *Questions) Answer(ctx context.Context, id string, a approval.Answer) er
 			return err
 		}
 		q.Answer = &a
-		return update(conn, &q, false)
+		return s.update(conn, &q, false)
 	})
 }
 
@@ -238,7 +282,7 @@ func (s *Questions) pending(ctx context.Context, id string) (pending bool, err e
 // Withdraw implements approval.Store.
 func (s *Questions) Withdraw(ctx context.Context, id string) error {
 	return s.write(ctx, func(conn *sqlite.Conn) error {
-		q, err := find(conn, id)
+		q, err := s.find(conn, id)
 		if err != nil {
 			return err
 		}
@@ -256,15 +300,14 @@ func (s *Questions) Withdraw(ctx context.Context, id string) error {
 		}
 		q.Withdrawn = now
 		q = s.scrub.Scrub(q)
-		return update(conn, &q, true)
+		return s.update(conn, &q, true)
 	})
 }
 
 // Redeem implements approval.Store.
 func (s *Questions) Redeem(ctx context.Context, digest, id string) (taken approval.Question, ok bool, err error) {
 	err = s.write(ctx, func(conn *sqlite.Conn) error {
-		list, err := selectQuestions(conn,
-			"SELECT body FROM questions WHERE digest = ? AND answered > 0 AND redeemed = 0 ORDER BY answered DESC", digest)
+		list, err := s.query(conn, "WHERE digest = ? AND answered > 0 AND redeemed = 0 ORDER BY answered DESC", digest)
 		if err != nil {
 			return err
 		}
@@ -276,7 +319,7 @@ func (s *Questions) Redeem(ctx context.Context, digest, id string) (taken approv
 			q.Redeemed = now
 			kept := s.scrub.Scrub(q)
 			taken, ok = q, true
-			return update(conn, &kept, true)
+			return s.update(conn, &kept, true)
 		}
 		return nil
 	})
