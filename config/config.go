@@ -59,6 +59,7 @@ type Config struct {
 	Zones     []Zone
 	Limits    Limits
 	Retention Retention
+	Audit     Audit
 	Sandbox   Sandbox
 	Web       Web
 	// Descriptions is a directory of texts that replace tools' long descriptions; empty means none.

@@ -33,6 +33,7 @@ type layer struct {
 	writes      *located[Writes]
 	through     []located[string]
 	web         webLayer
+	checkpoint  *located[Checkpoint]
 }
 
 // located is a value and where it stands.
@@ -63,6 +64,7 @@ func (l *layer) decode(data []byte) {
 		"zones":        l.readZones,
 		"limits":       l.readLimits,
 		"retention":    l.readRetention,
+		"audit":        l.readAudit,
 		"sandbox":      l.readSandbox,
 		"permissions":  l.readPermissions,
 		"descriptions": l.readDescriptions,

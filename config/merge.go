@@ -15,6 +15,7 @@ func merge(layers []*layer, opt Options) *Config {
 	c.mergeNumbers(layers)
 	c.mergeSandbox(layers)
 	c.mergeWeb(layers)
+	c.mergeAudit(layers)
 	for _, l := range layers {
 		c.Rules = append(c.Rules, l.rules...)
 		c.Toolsets.merge(l.toolsets)

@@ -42,6 +42,9 @@ func (c *Config) Settings() []Setting {
 	for _, s := range retentionSettings {
 		add("retention."+s.key, s.show(*c.Retention.fields()[s.key]))
 	}
+	if p := c.Audit.Checkpoint; p != nil {
+		add("audit.checkpoint", p.String())
+	}
 	if c.Descriptions != "" {
 		add("descriptions", c.Descriptions)
 	}

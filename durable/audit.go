@@ -20,6 +20,8 @@ type Log struct {
 	redactor *audit.Redactor
 	calls    audit.OpenCalls
 	head     *head
+	// checkpoint is nil where none is configured.
+	checkpoint *checkpointer
 }
 
 var (
@@ -56,8 +58,10 @@ func (l *Log) Intent(ctx context.Context, call string, in *audit.Intent) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.append(ctx, audit.EntryIntent, row, data)
-	return err
+	if _, err = l.append(ctx, audit.EntryIntent, row, data); err != nil {
+		return err
+	}
+	return l.checkpoint.beforeRun(ctx)
 }
 
 // Close implements audit.Log.
@@ -66,10 +70,14 @@ func (l *Log) Close(ctx context.Context, call string, c *audit.Closing) error {
 	if err != nil {
 		return err
 	}
-	return l.calls.End(call, func(row int64) error {
+	err = l.calls.End(call, func(row int64) error {
 		_, err := l.append(context.WithoutCancel(ctx), audit.EntryClose, row, data)
 		return err
 	})
+	if err == nil {
+		l.checkpoint.afterRun()
+	}
+	return err
 }
 
 // append adds an entry to the chain and returns its number; row 0 means its own. The head file names the entry, or a later

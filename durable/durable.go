@@ -82,6 +82,8 @@ type DB struct {
 type Options struct {
 	// Environ holds variables (KEY=value) whose secret values are kept out of the log and of questions that are over.
 	Environ []string
+	// Checkpoint sends the head of the log elsewhere; nil sends it nowhere.
+	Checkpoint *Checkpoint
 }
 
 // Open opens tongs.db in the directory, making both where they are missing.
@@ -98,14 +100,20 @@ func OpenWith(dir string, opts Options) (*DB, error) {
 	}
 	db := &DB{store: s, opts: opts, seal: newSeal(s.Path())}
 	db.log = &Log{store: s, redactor: audit.NewRedactor(opts.Environ), head: newHead(s.Path())}
+	db.log.checkpoint = newCheckpointer(db.log, s.Path(), opts.Checkpoint)
 	return db, nil
 }
 
 // Path returns the absolute path of the file.
 func (db *DB) Path() string { return db.store.Path() }
 
-// Close waits for running transactions and closes the file.
-func (db *DB) Close() error { return errors.Join(db.store.Close(), db.log.head.close()) }
+// Close waits for running transactions and checkpoints, and closes the file.
+func (db *DB) Close() error {
+	if c := db.log.checkpoint; c != nil {
+		c.running.Wait()
+	}
+	return errors.Join(db.store.Close(), db.log.head.close())
+}
 
 // query runs a prepared statement and calls each for its rows. Arguments are string, []byte or int64.
 func query(conn *sqlite.Conn, sql string, each func(*sqlite.Stmt) error, args ...any) (err error) {

@@ -129,39 +129,50 @@ func (h *head) open(conn *sqlite.Conn) (missing bool, err error) {
 	return false, err
 }
 
-// contradicted returns what a log that ends there lacks of what the record names, nil where it lacks nothing.
+// contradicted returns what a log that ends there lacks of what the record names, nil where it lacks nothing. A restart of
+// the machine explains the loss of what its disk had not confirmed.
 func (r *record) contradicted(conn *sqlite.Conn, id logID, end point) (*audit.Loss, error) {
-	loss := audit.Loss{Head: r.head(), Last: end.seq}
+	loss, err := lacks(conn, id, r.head(), end)
+	if err != nil || loss == nil {
+		return nil, err
+	}
+	restarted := thisBoot() != (bootID{}) && r.boot != (bootID{}) && r.boot != thisBoot()
+	if r.id == id && r.seq > end.seq && end.seq >= r.synced && restarted {
+		loss.Explained = true
+		loss.Reason += "; the machine was restarted since, and its disk had not confirmed them"
+	}
+	return loss, nil
+}
+
+// lacks returns what a log that ends there lacks of what a head names, nil where it lacks nothing.
+func lacks(conn *sqlite.Conn, id logID, head audit.Head, end point) (*audit.Loss, error) {
+	loss := audit.Loss{Head: head, Last: end.seq, At: time.Now()}
 	switch {
-	case r.seq == 0:
+	case head.Seq == 0:
 		return nil, nil
-	case r.id != id:
-		loss.Missing = r.seq
+	case head.Log != id.String():
+		loss.Missing = head.Seq
 		loss.Reason = "the database is not the one that the log was in: it was deleted, or another was put in its place"
 		return &loss, nil
-	case r.seq > end.seq:
-		loss.Missing = r.seq - end.seq
-		loss.Reason = fmt.Sprintf("entries %d to %d are missing from the end of the log", end.seq+1, r.seq)
-		if boot := thisBoot(); boot != (bootID{}) && r.boot != (bootID{}) && r.boot != boot && end.seq >= r.synced {
-			loss.Explained = true
-			loss.Reason += "; the machine was restarted since, and its disk had not confirmed them"
-		}
+	case head.Seq > end.seq:
+		loss.Missing = head.Seq - end.seq
+		loss.Reason = fmt.Sprintf("entries %d to %d are missing from the end of the log", end.seq+1, head.Seq)
 		return &loss, nil
 	}
 	start, err := lastCut(conn)
-	if err != nil || r.seq <= start.Through {
+	if err != nil || head.Seq <= start.Through {
 		return nil, err
 	}
 	same := false
 	err = query(conn, "SELECT hash FROM entries WHERE seq = ?", func(stmt *sqlite.Stmt) error {
 		var hash audit.Hash
-		same = stmt.ColumnBytes(0, hash[:]) == len(hash) && hash == r.hash
+		same = stmt.ColumnBytes(0, hash[:]) == len(hash) && hash == head.Hash
 		return nil
-	}, r.seq)
+	}, head.Seq)
 	if err != nil || same {
 		return nil, err
 	}
-	loss.Reason = fmt.Sprintf("entry %d is not the one that was written: the end of the log was replaced", r.seq)
+	loss.Reason = fmt.Sprintf("entry %d is not the one that was written: the end of the log was replaced", head.Seq)
 	return &loss, nil
 }
 
@@ -211,7 +222,6 @@ func (o *outsideHead) loss(conn *sqlite.Conn, end point) (*audit.Loss, error) {
 	if err != nil || loss == nil {
 		return nil, err
 	}
-	loss.At = time.Now()
 	told, err := lossTold(conn, o.record.head())
 	return lossOf(*loss, !told), err
 }

@@ -31,7 +31,7 @@ func (a *app) readJournal(f func(j *journal.Journal, top string) error) error {
 	if err != nil {
 		return err
 	}
-	st, err := openState(p.stateDir) // makes the directory as it should be
+	st, err := openState(p.stateDir, nil) // makes the directory as it should be
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -175,6 +176,9 @@ func checkState(ctx context.Context, dir string) []check {
 	}
 	checks := []check{{"state", "ok", dir}}
 	if _, err := os.Stat(filepath.Join(dir, durable.FileName)); err != nil {
+		if _, err := os.Lstat(filepath.Join(dir, durable.HeadName)); err == nil {
+			return append(checks, check{"database", "fail", "the database is missing, though there was a log: see \"tongs log verify\""})
+		}
 		return append(checks, check{"database", "ok", "not there yet"})
 	}
 	db, err := durable.Open(dir)
@@ -182,14 +186,37 @@ func checkState(ctx context.Context, dir string) []check {
 		return append(checks, check{"database", "fail", err.Error()})
 	}
 	defer db.Close()
+	return append(checks, checkLog(ctx, db)...)
+}
+
+// checkLog looks at the chain, its head and its last checkpoint.
+func checkLog(ctx context.Context, db *durable.DB) (checks []check) {
 	chain, err := db.Audit().Verify(ctx, "")
 	switch {
 	case err != nil:
-		return append(checks, check{"database", "fail", err.Error()})
-	case !chain.OK():
-		return append(checks, check{"database", "fail", fmt.Sprintf("the log is broken at entry %d: %s", chain.Broken, chain.Reason)})
+		return []check{{"database", "fail", err.Error()}}
+	case chain.Broken != 0:
+		return []check{{"database", "fail", fmt.Sprintf("the log is broken at entry %d: %s", chain.Broken, chain.Reason)}}
 	}
-	return append(checks, check{"database", "ok", fmt.Sprintf("the log is whole: %d entries", chain.Entries)})
+	for _, l := range chain.Losses {
+		switch {
+		case l.Alarm():
+			checks = append(checks, check{"log", "fail", l.Reason + " (see \"tongs log verify\")"})
+		case !l.Accepted:
+			checks = append(checks, check{"log", "warn", l.Reason})
+		}
+	}
+	if len(checks) == 0 {
+		checks = append(checks, check{"database", "ok", fmt.Sprintf("the log is whole: %d entries", chain.Entries)})
+	}
+	sent := db.Sent()
+	switch {
+	case sent.Error != "":
+		checks = append(checks, check{"checkpoint", "warn", fmt.Sprintf("the last one failed (%s): %s", sent.Tried.Format(time.DateTime), sent.Error)})
+	case sent.Head.Seq > 0:
+		checks = append(checks, check{"checkpoint", "ok", fmt.Sprintf("entry %d, sent %s", sent.Head.Seq, sent.Head.At.Format(time.DateTime))})
+	}
+	return checks
 }
 
 func checkTerminal() check {

@@ -30,7 +30,7 @@ func (a *app) gcCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		st, err := openState(p.stateDir)
+		st, err := openState(p.stateDir, nil)
 		if err != nil {
 			return err
 		}

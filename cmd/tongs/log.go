@@ -20,7 +20,8 @@ func (a *app) logCommand() *cobra.Command {
 		Use: "log", Short: "Read and verify the log of calls",
 		Example: "  tongs log list --limit 20\n  tongs log stats\n  tongs log verify\n  tongs log export --jsonl > calls.jsonl",
 	}
-	cmd.AddCommand(a.logListCommand(), a.logShowCommand(), a.logStatsCommand(), a.logVerifyCommand(), a.logExportCommand())
+	cmd.AddCommand(a.logListCommand(), a.logShowCommand(), a.logStatsCommand(), a.logVerifyCommand(), a.logAcceptCommand(),
+		a.logCheckpointCommand(), a.logExportCommand())
 	return cmd
 }
 
@@ -188,41 +189,6 @@ func (a *app) printStats(s audit.Stats) error {
 	_, err := fmt.Fprintf(a.out, "\n%s: %s; %s running, %s waiting for a person\n",
 		plural(s.Calls, "call"), strings.Join(parts, ", "), round(s.Ran), round(s.Waited))
 	return err
-}
-
-func (a *app) logVerifyCommand() *cobra.Command {
-	var head, format string
-	cmd := &cobra.Command{
-		Use: "verify", Short: "Check that nobody changed the log",
-		Long: "Check the hash chain of the log and print its head. Keep the head elsewhere: a later 'verify --head HASH' then\n" +
-			"also notices a log that was cut off or replaced whole.",
-		Example: "  tongs log verify\n  tongs log verify --head 5f0c…", Args: cobra.NoArgs,
-	}
-	formatFlag(cmd, &format, "text", "text", "json")
-	cmd.Flags().StringVar(&head, "head", "", "a head that was printed earlier, which must be in the chain")
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		sys, err := a.openState()
-		if err != nil {
-			return err
-		}
-		defer sys.close()
-		chain, err := sys.audit.Verify(cmd.Context(), head)
-		if err != nil {
-			return err
-		}
-		if !chain.OK() {
-			a.exit = exitFailed
-		}
-		if format == "json" {
-			return a.json(chain)
-		}
-		if !chain.OK() {
-			return fmt.Errorf("the log is broken at entry %d: %s", chain.Broken, chain.Reason)
-		}
-		_, err = fmt.Fprintf(a.out, "The log is whole: %d entries, head %s\n", chain.Entries, chain.Head)
-		return err
-	})
-	return cmd
 }
 
 func (a *app) logExportCommand() *cobra.Command {

@@ -28,7 +28,7 @@ func (a *app) trustCommand() *cobra.Command {
 			return err
 		}
 		path := filepath.Join(p.workspace, config.WorkspaceFile)
-		st, err := openState(p.stateDir)
+		st, err := openState(p.stateDir, nil)
 		if err != nil {
 			return err
 		}

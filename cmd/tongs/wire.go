@@ -180,14 +180,15 @@ func (a *app) openState() (*state, error) {
 	if err != nil {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
 	}
-	return openState(dir)
+	return openState(dir, nil)
 }
 
-func openState(dir string) (*state, error) {
+// openState opens the state of a directory, which sends checkpoints of the log where that is configured.
+func openState(dir string, c *config.Checkpoint) (*state, error) {
 	if err := config.MakeStateDir(dir); err != nil {
 		return nil, err
 	}
-	db, err := durable.OpenWith(dir, durable.Options{Environ: os.Environ()})
+	db, err := durable.OpenWith(dir, durable.Options{Environ: os.Environ(), Checkpoint: checkpoint(c)})
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +266,7 @@ func (s *system) offerOutside(a *app, w wiring) error {
 
 // connect opens the state, the files and the sandbox, and puts them into the options of the engine.
 func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, error) {
-	st, err := openState(s.stateDir)
+	st, err := openState(s.stateDir, s.cfg.Audit.Checkpoint)
 	if err != nil {
 		return nil, err
 	}

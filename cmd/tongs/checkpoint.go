@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/durable"
+)
+
+// checkpointTime bounds how long the delivery of a checkpoint takes.
+const checkpointTime = 10 * time.Second
+
+// checkpoint returns what delivers heads of the log as configured, nil where nothing is.
+func checkpoint(c *config.Checkpoint) *durable.Checkpoint {
+	if c == nil {
+		return nil
+	}
+	send := func(ctx context.Context, data []byte) error { return runCheckpoint(ctx, c.Command, data) }
+	if c.URL != "" {
+		send = func(ctx context.Context, data []byte) error { return postCheckpoint(ctx, c.URL, data) }
+	}
+	return &durable.Checkpoint{Every: c.Every, Required: c.Required, Send: func(ctx context.Context, head audit.Head) error {
+		data, err := json.Marshal(head)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, checkpointTime)
+		defer cancel()
+		return send(ctx, append(data, '\n'))
+	}}
+}
+
+// runCheckpoint gives the head to the user's own command, on its standard input.
+func runCheckpoint(ctx context.Context, argv []string, data []byte) error {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdin = bytes.NewReader(data)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("checkpoint command %q: %w: %.200s", argv[0], err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// postCheckpoint posts the head. A redirect is an error: the place is the configured one.
+func postCheckpoint(ctx context.Context, url string, data []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(data))
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("checkpoint: %s answered %s", req.URL.Redacted(), resp.Status)
+	}
+	return nil
+}
+
+func (a *app) logCheckpointCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "checkpoint", Short: "Send the log's head to the configured place now",
+		Long: "Send the head of the log to the place that audit.checkpoint names. Calls do so themselves when one is due; this sends\n" +
+			"one now, for example from a timer.",
+		Example: "  tongs log checkpoint", Args: cobra.NoArgs,
+		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
+			p, err := a.locate()
+			if err != nil {
+				return err
+			}
+			cfg, err := a.configure(p, wiring{})
+			if err != nil {
+				return err
+			}
+			st, err := openState(p.stateDir, cfg.Audit.Checkpoint)
+			if err != nil {
+				return err
+			}
+			defer st.close()
+			sent, err := st.db.Checkpoint(cmd.Context())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.out, "Sent entry %d, hash %s\n", sent.Head.Seq, sent.Head.Hash)
+			return err
+		}),
+	}
+}
