@@ -106,8 +106,8 @@ e2e-clients: build ## agent clients from npm use the MCP server, with a scripted
 FUZZTIME ?= 60s
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZTIME (60s)
-	@./scripts/fuzz $(FUZZTIME)
+fuzz: ## run every fuzz target for FUZZTIME (60s), FUZZJOBS (1) at once
+	@./scripts/fuzz -j $(or $(FUZZJOBS),1) $(FUZZTIME)
 
 .PHONY: soak
 soak: needs ## the long forms of the tests: composed commands, thousands of sandboxed runs, mutations, crashes

@@ -446,3 +446,30 @@ func TestUsualLimitsFitTheMost(t *testing.T) {
 		t.Errorf("the administrator's limit does not hold: %v of %v", c.Limits.CodeTimeout, c.Limits.CodeTimeoutMax)
 	}
 }
+
+func TestCheckpoint(t *testing.T) {
+	const file = "audit: {checkpoint: {command: [sh, -c, 'cat >> heads'], every: 5m, required: true}}"
+	c := newSite(t).user(file).load()
+	if p := c.Audit.Checkpoint; p == nil || len(p.Command) != 3 || p.Every != 5*time.Minute || !p.Required {
+		t.Errorf("%+v", p)
+	}
+	c = newSite(t).user("audit: {checkpoint: {url: 'https://u:hunter2@logs.example/heads'}}").load()
+	if p := c.Audit.Checkpoint; p == nil || p.Every != 10*time.Minute || p.Required || strings.Contains(p.String(), "hunter2") {
+		t.Errorf("%v", p)
+	}
+	c = newSite(t).workspace(file).load()
+	if c.Audit.Checkpoint != nil || len(c.Ignored) != 1 {
+		t.Errorf("a workspace file runs a command of its own: %+v, %v", c.Audit, c.Ignored)
+	}
+	if c = newSite(t).workspace(file).trust().load(); c.Audit.Checkpoint != nil || len(c.Ignored) != 1 {
+		t.Errorf("so does a trusted one: %+v, %v", c.Audit, c.Ignored)
+	}
+	for _, bad := range []string{
+		"audit: {checkpoint: {}}", "audit: {checkpoint: {command: []}}", "audit: {checkpoint: {url: 'http://logs.example/'}}", "audit: {checkpoint: {url: 'file:///x'}}",
+		"audit: {checkpoint: {url: 'https://x/', command: [a]}}", "audit: {checkpoint: {url: 'https://x/', every: 0s}}", "audit: {head: x}",
+	} {
+		if text := newSite(t).user(bad).fail(); !strings.Contains(text, "checkpoint") && !strings.Contains(text, "head") {
+			t.Errorf("%s: %s", bad, text)
+		}
+	}
+}
