@@ -18,6 +18,8 @@ type analyser struct {
 	at int
 	// env is what the program that is being followed is given.
 	env []string
+	// bound are the files whose content effects are bound to.
+	bound []tongs.Path
 	// steps counts the commands followed so far, expanded the parts of their words, lookups the paths resolved.
 	steps, expanded, lookups int
 	// writes is true once something was met that is not known to only read.
@@ -164,7 +166,7 @@ func (a *analyser) runsFile(e tongs.Effect, p tongs.Path) bool {
 			return true
 		}
 	}
-	return slices.Contains(programFiles, p.Rel[strings.LastIndexByte(p.Rel, '/')+1:])
+	return slices.ContainsFunc(a.bound, p.Contains) || slices.Contains(programFiles, p.Rel[strings.LastIndexByte(p.Rel, '/')+1:])
 }
 
 // effect adds an effect, unless there is the same one already, and returns its index.

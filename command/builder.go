@@ -32,7 +32,8 @@ func lookupBuilder(name string) handler {
 
 func (a *analyser) runsWorkspace(name string) {
 	a.writes = true
-	a.note(name + " runs code that is in the workspace or that the workspace names.")
+	a.note(name + " runs code that is in the workspace or that the workspace names. An approval is bound to the files that the " +
+		"effect names; what they import, and other code of the workspace, is not bound.")
 }
 
 // builderProgram follows builders whose arguments are the concern of rules, apart from code in them.
@@ -68,23 +69,20 @@ func builderProgram(a *analyser, c ctx, st *state, words []arg) {
 	}
 }
 
-// bound adds the execute effect of a builder, bound to the first of the files that exists where it works.
-func (a *analyser) bound(st *state, words []arg, files ...string) {
+// builds adds the execute effect of a builder, bound to what bind finds where it works.
+func (a *analyser) builds(st *state, words []arg, bind func(b *binding, at string)) {
 	e := tongs.Effect{Kind: tongs.EffectExecute, Argv: elements(words), Env: a.env}
 	if a.at >= 0 && a.commands[a.at].Argv == nil {
 		a.commands[a.at].Argv = e.Argv
 	}
-	if len(st.dirs) == 1 && a.w.Hash != nil && a.w.Resolve != nil {
-		for _, name := range files {
-			p, err := a.resolve(tongs.EffectRead, join(st.dirs[0], name))
-			if err != nil {
-				continue
-			}
-			if v, err := a.w.Hash(p); err == nil && v != tongs.Absent && v != "" {
-				e.Version, e.Why = v, "runs what "+p.String()+" says"
-				break
-			}
-		}
+	switch {
+	case a.w.Resolve == nil:
+	case len(st.dirs) == 1:
+		b := a.newBinding()
+		bind(b, st.dirs[0])
+		b.finish(&e, "runs what the workspace says")
+	default:
+		e.NoGrant, e.Why = true, "what it runs depends on a directory that is only known when it runs"
 	}
 	a.effect(e)
 }
@@ -98,7 +96,7 @@ const makeOptions = options(`C:/dir directory:/dir f: file: makefile: j? jobs? l
 func makeProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.runsWorkspace("make")
 	g := makeOptions.parse(words[1:], false)
-	there, files := st, []string{"GNUmakefile", "makefile", "Makefile"}
+	there, files := st, makeNames
 	for _, o := range g.options {
 		switch o.name {
 		case "C", "directory":
@@ -118,7 +116,7 @@ func makeProgram(a *analyser, c ctx, st *state, words []arg) {
 		a.makeOperand(given, w)
 	}
 	a.env = given.exports.list()
-	a.bound(there, words, files...)
+	a.builds(there, words, func(b *binding, at string) { b.firstOf(files, at, asMakefile) })
 	a.follow(c, st, "make", makeOptions, g, false)
 }
 
@@ -158,7 +156,7 @@ func plainValue(assignment string) bool {
 func npmProgram(a *analyser, c ctx, st *state, words []arg) {
 	name := baseName(words[0].text)
 	a.runsWorkspace(name)
-	a.bound(st, words, "package.json")
+	a.builds(st, words, func(b *binding, at string) { b.packages(elements(words[1:]), at) })
 	for i, w := range words[1:] {
 		rest := words[i+2:]
 		switch {

@@ -168,26 +168,41 @@ func (a *analyser) executeFile(st *state, words []arg, at int, file tongs.Path) 
 		argv[at] = p
 	}
 	e := tongs.Effect{Kind: tongs.EffectExecute, Argv: argv, Env: a.env}
-	a.bind(&e, file)
+	a.bind(&e, st, words, at, file)
 	if a.at >= 0 && a.commands[a.at].Argv == nil {
 		a.commands[a.at].Argv = argv
 	}
 	a.effect(e)
 }
 
-// bind ties an execute effect to the content of a file.
-func (a *analyser) bind(e *tongs.Effect, file tongs.Path) {
+// bind ties an execute effect to the content of the file of its word at, and of what that plainly runs.
+func (a *analyser) bind(e *tongs.Effect, st *state, words []arg, at int, file tongs.Path) {
 	e.NoGrant, e.Why = true, "what "+file.String()+" holds when it runs is not known"
-	if a.w.Hash == nil {
+	kind := asProgram
+	if _, shell := shells[baseName(words[0].text)]; at > 0 {
+		kind = asData
+		if shell || words[0].is(".") || words[0].is("source") {
+			kind = asShell
+		}
+	}
+	b, dir := a.newBinding(), ""
+	if len(st.dirs) == 1 {
+		dir = st.dirs[0]
+	} else {
+		kind = asData // where it works is not known, and so what it names is not
+		b.loose = true
+	}
+	spelled := words[at].text
+	if at == 0 && !strings.Contains(spelled, "/") { // found on the PATH
+		spelled, _ = a.w.LookPath(spelled)
+	}
+	if b.file(join(dir, spelled), dir, kind) {
+		e.NoGrant = false
+		b.finish(e, "runs the workspace file "+file.String())
 		return
 	}
-	v, err := a.w.Hash(file)
-	if err != nil || v == "" {
-		return
-	}
-	e.Version = v
-	if v != tongs.Absent {
-		e.NoGrant, e.Why = false, "runs the workspace file "+file.String()
+	if _, absent := b.versions[file]; absent {
+		e.Version = b.versions[file]
 	}
 }
 

@@ -38,6 +38,9 @@ type World struct {
 	IsDir func(p tongs.Path) bool
 	// Hash returns the content hash of the file at p, tongs.Absent where there is none.
 	Hash func(p tongs.Path) (tongs.Version, error)
+	// Read returns the text of the file at p, for what else it runs: an error of code FILE_NOT_FOUND where there is none, and
+	// any other where it is not to be followed, as one that is large.
+	Read func(p tongs.Path) (string, error)
 	// LookPath finds the program that a bare name runs, as a path on the host.
 	LookPath func(name string) (string, bool)
 	// Home is the home directory that the shell will have; empty means that it is not known.

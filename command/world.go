@@ -41,7 +41,25 @@ func ViewWorld(files tongs.FileView) World {
 			return err == nil && info.Type == tongs.FileDirectory
 		},
 		Hash: func(p tongs.Path) (tongs.Version, error) { return hashFile(files, p) },
+		Read: func(p tongs.Path) (string, error) { return ReadText(files, p) },
 	}
+}
+
+// maxFollowed is the largest file whose text is followed.
+const maxFollowed = 1 << 20
+
+// ReadText returns the text of a file for World.Read. One that is large is not followed.
+func ReadText(files tongs.FileView, p tongs.Path) (string, error) {
+	f, err := files.Open(p)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFollowed+1))
+	if err == nil && len(data) > maxFollowed {
+		err = tongs.Errorf(tongs.CodeTooLarge, "%q is more than %d bytes long, too large to be followed", p.String(), maxFollowed)
+	}
+	return string(data), err
 }
 
 // hashFile returns the content hash of a file.

@@ -71,6 +71,12 @@ func (s *Set) world(at place, look *looked) command.World {
 			look.note(err)
 			return version, err
 		},
+		Read: func(p tongs.Path) (string, error) {
+			look.files = append(look.files, p)
+			text, err := command.ReadText(at.files, p)
+			look.note(err)
+			return text, err
+		},
 		LookPath: s.opt.LookPath,
 		Home:     s.opt.Home,
 		Var: func(name string) (string, bool) {
