@@ -384,7 +384,7 @@ func (p *process) need(res *sandbox.Result) *tongs.Need {
 			continue
 		}
 		effects, err := p.opt.Workspace.Check([]tongs.Effect{{Kind: kind, Path: at}})
-		if err != nil || !effects[0].MustAsk {
+		if err != nil || !effects[0].ByName() {
 			continue
 		}
 		need.Effects = append(need.Effects, effects[0])

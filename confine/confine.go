@@ -236,14 +236,14 @@ func (c *commands) seal(p *sandbox.Policy, cmd *tongs.Command, effects []tongs.E
 // names protects and hides the names of the one list, except what was approved for this call by name.
 func (c *Confiner) names(p *sandbox.Policy, effects []tongs.Effect) {
 	for _, name := range workspace.ProtectedNames() {
-		if name.Secret {
+		if name.Kind == workspace.KindSecret {
 			p.HiddenNames = append(p.HiddenNames, name.Pattern)
 		} else {
 			p.ProtectedNames = append(p.ProtectedNames, name.Pattern)
 		}
 	}
 	for _, e := range effects {
-		if !e.Kind.OnPath() || !e.MustAsk || e.Unknown {
+		if !e.Kind.OnPath() || !e.ByName() || e.Unknown {
 			continue
 		}
 		p.Exempt = append(p.Exempt, c.opt.Workspace.Host(e.Path))

@@ -53,6 +53,8 @@ type planted struct {
 	place  tongs.Path
 	// version identifies what is held.
 	version tongs.Version
+	// steers is set for a file of instructions for agents.
+	steers bool
 	// asked is set once it was asked about.
 	asked bool
 }
@@ -75,6 +77,8 @@ func (c *commands) hold(names []string, effects []tongs.Effect) *holding {
 		var err error
 		if p.place, err = c.place(host, true); err == nil {
 			p.inside, p.Path = true, p.place.String()
+			info, err := os.Lstat(host)
+			p.steers = err == nil && info.Mode().IsRegular() && c.opt.Workspace.Steers(p.place)
 		}
 		if c.decided(p, effects) || harmless(host) {
 			continue
@@ -102,7 +106,7 @@ func (c *commands) decided(p *planted, effects []tongs.Effect) bool {
 	}
 	var allowed []tongs.Path
 	for _, e := range effects {
-		if e.Kind != tongs.EffectWrite || e.Unknown || !e.MustAsk || strings.HasPrefix(string(e.Version), heldVersion) {
+		if e.Kind != tongs.EffectWrite || e.Unknown || !e.ByName() || strings.HasPrefix(string(e.Version), heldVersion) {
 			continue
 		}
 		if _, protected := c.opt.Workspace.Protected(e.Path); protected {
@@ -211,7 +215,8 @@ func (h *holding) ask(ctx context.Context, g tongs.Grant, reason string) {
 		default:
 			open = append(open, p)
 			effects = append(effects, tongs.Effect{
-				Kind: tongs.EffectWrite, Path: p.place, Version: p.version, MustAsk: true, Why: "a command made it where there was none",
+				Kind: tongs.EffectWrite, Path: p.place, Version: p.version, MustAsk: !p.steers, Steers: p.steers,
+				Why: "a command made it where there was none",
 			})
 		}
 		p.asked = true

@@ -223,12 +223,15 @@ func describe(changes []outcome.Change) []tongs.Change {
 func (p *process) special(changes []tongs.Change, planted []string) []tongs.Change {
 	names := make(map[string]bool, len(planted)) // and whether a change made it
 	for _, name := range planted {
+		if at, err := p.opt.Workspace.ResolveEntry(tongs.Path{Rel: "."}, name); err == nil && p.opt.Workspace.Steers(at) {
+			continue // its path alone tells
+		}
 		names[name] = false
 	}
 	p.obeyed(changes, names)
 	// What was there already is obeyed since something beside it changed.
 	for _, name := range planted {
-		if made := names[name]; !made {
+		if made, ok := names[name]; ok && !made {
 			names[filepath.Dir(name)] = false
 		}
 	}

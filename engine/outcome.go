@@ -225,7 +225,7 @@ func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change) (asked 
 func protect(changes []tongs.Change, checked []tongs.Effect) {
 	special := map[tongs.Path]string{}
 	for _, e := range checked {
-		if e.MustAsk {
+		if e.ByName() {
 			_, why, _ := strings.Cut(e.Why, byProgram+"; ")
 			special[e.Path] = why
 		}

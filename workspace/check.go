@@ -13,7 +13,8 @@ import (
 // not what they say. Every path must be canonical, with no link on the way (INVALID_PATH); only the name itself may be
 // a link, and not for writing. Nothing in a read-only root is written or deleted, and neither a root nor a .git
 // directory is deleted (PERMISSION_DENIED). Writes and deletes get the version of what is there. Writing or deleting
-// protected names, deleting a directory that holds some, and reading secrets become MustAsk, and deletes NoGrant.
+// protected names, deleting a directory that has some, and reading secrets become MustAsk, changing instructions for agents
+// Steers, and deletes NoGrant.
 // What a tool set itself is kept.
 func (w *Workspace) Check(effects []tongs.Effect) ([]tongs.Effect, error) {
 	out := slices.Clone(effects)
@@ -111,16 +112,17 @@ func (w *Workspace) checkTarget(e *tongs.Effect, h handle, name string) error {
 	return nil
 }
 
-// flag sets MustAsk where a person must decide about the effect on what is at its path.
+// flag sets MustAsk or Steers where a person must decide about the effect on what is at its path.
 func (w *Workspace) flag(e *tongs.Effect, st stat) {
 	var why string
-	var found bool
+	var found, steers bool
 	if e.Kind == tongs.EffectRead {
 		if why, found = w.Secret(e.Path); !found {
 			why, found = w.historySecret(e.Path)
 		}
 	} else {
-		why, found = w.Protected(e.Path)
+		why, steers, found = w.protection(e.Path)
+		steers = steers && st.typ != tongs.FileDirectory
 		if !found && e.Kind == tongs.EffectDelete && st.typ == tongs.FileDirectory {
 			if why, found = w.scan(e.Path); found {
 				why = "protected: the directory " + why
@@ -130,7 +132,7 @@ func (w *Workspace) flag(e *tongs.Effect, st stat) {
 	if !found {
 		return
 	}
-	e.MustAsk = true
+	e.MustAsk, e.Steers = e.MustAsk || !steers, steers
 	switch e.Why {
 	case "":
 		e.Why = why

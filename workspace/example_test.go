@@ -62,7 +62,7 @@ func ExampleWorkspace_Check() {
 	// Output:
 	// write src/b.go: false ""
 	// write .git/hooks/pre-commit: true "protected: git runs hooks and configured programs from it"
-	// read .env: true "secret: it holds credentials"
+	// read .env: true "secret: it has credentials"
 	// <nil>
 }
 

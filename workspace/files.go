@@ -160,7 +160,7 @@ func (f *files) decided(kind tongs.EffectKind, p tongs.Path) (tongs.Effect, erro
 		switch {
 		case e.Kind != kind:
 		case !e.Unknown && e.Path == p:
-			if protected && !e.MustAsk {
+			if protected && !e.ByName() {
 				return tongs.Effect{}, f.need("it became protected since it was decided", tongs.Effect{Kind: kind, Path: p})
 			}
 			return e, nil

@@ -79,7 +79,7 @@ func (f *files) heldBy(want tongs.Effect) (bool, error) {
 	for _, e := range decided {
 		switch {
 		case e.Kind != want.Kind:
-		case !e.Unknown && e.Path == want.Path && (e.MustAsk || !protected):
+		case !e.Unknown && e.Path == want.Path && (e.ByName() || !protected):
 			now, err := f.w.stateAt(e.Path, e.Version)
 			if err != nil {
 				return false, fail("look at", e.Path, err)

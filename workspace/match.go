@@ -40,15 +40,21 @@ var nameList = sync.OnceValue(func() *nameIndex {
 	return l
 })
 
-// find returns an entry of the list that a path falls under, given as the forms of its names. A path that is the
-// beginning of a longer pattern (.github) falls under it for writing: what is moved there could hold the rest.
-func (l *nameIndex) find(forms []form, secret bool) *Name {
+// find returns an entry of the list that a path falls under, given as the forms of its names; of several, one that is not
+// about instructions. A path that is the beginning of a longer pattern (.github) falls under it for writing: what is moved
+// there could have the rest. What is below a name for instructions is no file of instructions.
+func (l *nameIndex) find(forms []form, secret bool) (found *Name) {
 	for i := range forms {
-		if n := l.single(forms[i], secret); n != nil {
-			return n
-		}
-		if n := l.endingAt(forms[:i+1], secret); n != nil {
-			return n
+		for _, n := range []*Name{l.single(forms[i], secret), l.endingAt(forms[:i+1], secret)} {
+			switch {
+			case n == nil:
+			case n.Kind != KindInstructions:
+				return n
+			case i < len(forms)-1:
+				found = &Name{n.Pattern, KindObeyed, n.Why}
+			default:
+				found = n
+			}
 		}
 	}
 	if secret {
@@ -56,12 +62,12 @@ func (l *nameIndex) find(forms []form, secret bool) *Name {
 	}
 	for _, row := range l.rows {
 		for want := 1; want < len(row.elems) && want <= len(forms); want++ {
-			if matchAll(forms[len(forms)-want:], row.elems[:want]) {
+			if row.Kind != KindInstructions && matchAll(forms[len(forms)-want:], row.elems[:want]) {
 				return row.Name
 			}
 		}
 	}
-	return nil
+	return found
 }
 
 // last is find for a path whose directory is known not to fall under an entry.
@@ -73,11 +79,11 @@ func (l *nameIndex) last(forms []form) *Name {
 }
 
 func (l *nameIndex) single(f form, secret bool) *Name {
-	if n := l.exact[f.folded]; n != nil && (n.Secret || !secret) {
+	if n := l.exact[f.folded]; n != nil && (n.Kind == KindSecret || !secret) {
 		return n
 	}
 	for _, g := range l.globs {
-		if (g.Secret || !secret) && f.match(g.elems[0]) {
+		if (g.Kind == KindSecret || !secret) && f.match(g.elems[0]) {
 			return g.Name
 		}
 	}
@@ -85,7 +91,7 @@ func (l *nameIndex) single(f form, secret bool) *Name {
 		return nil
 	}
 	for pattern, n := range l.exact {
-		if (n.Secret || !secret) && f.match(pattern) {
+		if (n.Kind == KindSecret || !secret) && f.match(pattern) {
 			return n
 		}
 	}
@@ -96,7 +102,7 @@ func (l *nameIndex) single(f form, secret bool) *Name {
 func (l *nameIndex) endingAt(forms []form, secret bool) *Name {
 	for _, row := range l.rows {
 		at := len(forms) - len(row.elems)
-		if at >= 0 && (row.Secret || !secret) && matchAll(forms[at:], row.elems) {
+		if at >= 0 && (row.Kind == KindSecret || !secret) && matchAll(forms[at:], row.elems) {
 			return row.Name
 		}
 	}

@@ -59,7 +59,8 @@ func TestProtectedNamesList(t *testing.T) {
 	w := newWorkspace(t, nil)
 	list := ProtectedNames()
 	for i, n := range list {
-		if n.Why == "" || n.Pattern == "" || strings.HasSuffix(n.Why, ".") {
+		stars := slices.ContainsFunc(strings.Split(n.Pattern, "/"), func(elem string) bool { return strings.Count(elem, "*") > 1 })
+		if n.Why == "" || n.Pattern == "" || n.Kind == "" || strings.HasSuffix(n.Why, ".") || stars {
 			t.Errorf("entry %d is incomplete: %+v", i, n)
 		}
 		name := strings.ReplaceAll(n.Pattern, "*", "a")
@@ -67,7 +68,7 @@ func TestProtectedNamesList(t *testing.T) {
 			if _, ok := w.Protected(in(rel)); !ok {
 				t.Errorf("%q is not protected", rel)
 			}
-			if _, ok := w.Secret(in(rel)); ok != n.Secret {
+			if _, ok := w.Secret(in(rel)); ok != (n.Kind == KindSecret) {
 				t.Errorf("Secret(%q) = %v", rel, ok)
 			}
 		}
@@ -75,6 +76,34 @@ func TestProtectedNamesList(t *testing.T) {
 	list[0].Pattern = "changed"
 	if slices.Equal(list, ProtectedNames()) {
 		t.Error("the list can be changed from outside")
+	}
+}
+
+// Instructions for agents are asked for in a way of their own, unless something about them is worse.
+func TestInstructionsForAgents(t *testing.T) {
+	w := newWorkspace(t, map[string]string{"AGENTS.md": "a", "dir/CLAUDE.md/x": "", "repo/HEAD": "", "repo/objects/": "", "repo/refs/": ""})
+	for rel, want := range map[string]struct{ steers, must bool }{
+		"AGENTS.md": {true, false}, "new/AGENTS.md": {true, false}, "agents.MD": {true, false}, "CLAUDE.local.md": {true, false},
+		".github/copilot-instructions.md": {true, false}, ".github/instructions/go.instructions.md": {true, false}, ".cursorrules": {true, false},
+		"GEMINI.md": {true, false}, ".clinerules/a.md": {true, false}, "skills/x/SKILL.md": {true, false},
+		// Below such a name, or with it in a stricter place.
+		"GEMINI.md/.git/hooks/x": {false, true}, "GEMINI.md/x": {false, true}, "dir/CLAUDE.md": {false, true}, ".git/AGENTS.md": {false, true},
+		".claude/CLAUDE.md": {false, true}, ".github/workflows/AGENTS.md": {false, true}, "repo/hooks/AGENTS.md": {false, true},
+		".env/AGENTS.md": {false, true}, "AGENTS.md.worker": {false, true}, ".github": {false, true},
+		"AGENTS.txt": {}, "README.md": {}, "my-AGENTS.md": {}, "docs/agents": {},
+	} {
+		for _, kind := range []tongs.EffectKind{tongs.EffectWrite, tongs.EffectDelete} {
+			if rel == ".github" && kind == tongs.EffectDelete {
+				continue
+			}
+			list, err := w.Check([]tongs.Effect{{Kind: kind, Path: in(rel)}})
+			if tongs.CodeOf(err) == tongs.CodeInvalidPath {
+				continue // below a file
+			}
+			if err != nil || list[0].Steers != want.steers || list[0].MustAsk != want.must {
+				t.Errorf("%s %s: %+v, %v", kind, rel, list, err)
+			}
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ func scanDir(h handle, p tongs.Path, above []form, left *int) (why string, err e
 		}
 		q := p.Join(name)
 		forms := append(above[:len(above):len(above)], formOf(name))
-		if n := nameList().last(forms); n != nil {
+		if n := nameList().last(forms); n != nil && n.Kind != KindInstructions {
 			return fmt.Sprintf("contains %s (%s)", display(q), n.Why), errScanned
 		}
 		st, err := h.lstat(name)

@@ -129,7 +129,7 @@ type hints struct {
 var secretHints = sync.OnceValue(func() *hints {
 	h := &hints{}
 	for _, n := range names {
-		if !n.Secret {
+		if n.Kind != KindSecret {
 			continue
 		}
 		pattern := fold(n.Pattern[strings.LastIndexByte(n.Pattern, '/')+1:])

@@ -98,6 +98,9 @@ func TestSecretHints(t *testing.T) {
 	for range 20_000 {
 		n := names[g.IntN(len(names))]
 		name := []byte(strings.ReplaceAll(n.Pattern[strings.LastIndexByte(n.Pattern, '/')+1:], "*", []string{"", "x", "prod", ".a"}[g.IntN(4)]))
+		if len(name) == 0 {
+			continue
+		}
 		for range g.IntN(3) {
 			switch i := g.IntN(len(name)); g.IntN(4) {
 			case 0:
@@ -129,7 +132,7 @@ func TestSecretHints(t *testing.T) {
 			plain++
 		}
 	}
-	if secrets < 2_000 || plain < 2_000 {
+	if secrets < 1_000 || plain < 2_000 {
 		t.Errorf("%d secrets and %d others", secrets, plain)
 	}
 	for _, name := range []string{"main.go", "README.md", "a", "Makefile", "walk_test.go", "index.js", "x.c"} {

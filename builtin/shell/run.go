@@ -200,7 +200,7 @@ func (s *Set) freeRead(ctx context.Context, a *command.Analysis) bool {
 func markNew(files tongs.FileView, effects []tongs.Effect) {
 	for i := range effects {
 		e := &effects[i]
-		if e.Kind != tongs.EffectWrite || e.Unknown || e.MustAsk {
+		if e.Kind != tongs.EffectWrite || e.Unknown || e.ByName() {
 			continue
 		}
 		if v, err := files.Version(e.Path); err == nil && v == tongs.Absent {
