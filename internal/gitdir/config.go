@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // maxConfig is how large a file of git's is read. A larger one is an error.
@@ -28,36 +29,53 @@ type Host struct {
 
 // ThisHost is the user and the machine of this process.
 func ThisHost() Host {
-	h := Host{Getenv: os.Getenv, System: []string{"/etc/gitconfig"}}
+	h := Host{Getenv: os.Getenv, System: systemFiles()}
 	if home, err := os.UserHomeDir(); err == nil {
 		h.Homes = append(h.Homes, home)
 	}
-	if u, err := user.Current(); err == nil && u.HomeDir != "" && !slices.Contains(h.Homes, u.HomeDir) {
-		h.Homes = append(h.Homes, u.HomeDir)
-	}
-	if git, err := exec.LookPath("git"); err == nil {
-		if git, err = filepath.EvalSymlinks(git); err == nil {
-			prefix := filepath.Dir(filepath.Dir(git))
-			h.System = append(h.System, filepath.Join(prefix, "etc", "gitconfig"), filepath.Join(prefix, "share", "git-core", "gitconfig"))
-		}
+	if home := passwdHome(); home != "" && !slices.Contains(h.Homes, home) {
+		h.Homes = append(h.Homes, home)
 	}
 	return h
 }
 
-// Effective returns the settings that may count for the git directory dir, "" for none: those of the machine, the user, the
-// environment and the repository, with all files that they include, whatever the condition. Files are those that were looked
-// for, whether they are there or not.
-func (h Host) Effective(dir string) (list []Setting, files []string, err error) {
+var passwdHome = sync.OnceValue(func() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
+})
+
+// systemFiles are where a git may have the machine's configuration.
+var systemFiles = sync.OnceValue(func() []string {
+	files := []string{"/etc/gitconfig"}
+	if git, err := exec.LookPath("git"); err == nil {
+		if git, err = filepath.EvalSymlinks(git); err == nil {
+			prefix := filepath.Dir(filepath.Dir(git))
+			files = append(files, filepath.Join(prefix, "etc", "gitconfig"), filepath.Join(prefix, "share", "git-core", "gitconfig"))
+		}
+	}
+	return files
+})
+
+// settings returns the settings of the machine, the user and the environment that may count, with all files that they include,
+// whatever the condition. Files are those that were looked for, whether they are there or not.
+func (h Host) settings() (list []Setting, files []string, err error) {
 	r := reader{host: h, seen: map[string]bool{}}
 	r.environment()
 	for _, file := range append(slices.Clone(h.System), h.user()...) {
 		r.file(file)
 	}
-	if dir != "" {
-		for _, at := range []string{dir, Common(dir)} {
-			r.file(filepath.Join(at, "config"))
-			r.file(filepath.Join(at, "config.worktree"))
-		}
+	return r.list, r.files, r.err
+}
+
+// local is settings for those of a git directory.
+func (h Host) local(dir string) (list []Setting, files []string, err error) {
+	r := reader{host: h, seen: map[string]bool{}}
+	for _, at := range []string{dir, Common(dir)} {
+		r.file(filepath.Join(at, "config"))
+		r.file(filepath.Join(at, "config.worktree"))
 	}
 	return r.list, r.files, r.err
 }

@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,22 +32,28 @@ type Repository struct{ Dir, Top string }
 // Named returns the paths below the roots that git would run or obey because the configuration of one of the repositories
 // names them, or the user's does. Roots have no links in them. Files are those that decided it.
 func (h Host) Named(roots []string, repositories []Repository) (names []Name, files []string, err error) {
-	n := naming{host: h, roots: roots, seen: map[Name]bool{}}
-	list, files, err := h.Effective("")
+	n := naming{host: h, roots: roots, seen: map[Name]bool{}, links: map[string]string{}}
+	list, files, err := h.settings()
+	users := map[string]bool{} // where the user's settings were looked at
 	for _, root := range roots {
 		n.settings(list, root)
+		users[root] = true
 	}
 	for _, r := range repositories {
-		more, looked, failed := h.Effective(r.Dir)
+		own, looked, failed := h.local(r.Dir)
 		if files = append(files, looked...); failed != nil {
 			err = failed
 		}
 		tops := Tops(r.Dir)
-		if r.Top != "" {
+		if r.Top != "" && !slices.Contains(tops, r.Top) {
 			tops = append(tops, r.Top)
 		}
 		for _, top := range tops {
-			n.settings(more, real(top))
+			if top = real(top); !users[top] {
+				users[top] = true
+				n.settings(list, top)
+			}
+			n.settings(own, top)
 		}
 	}
 	slices.Sort(files)
@@ -61,6 +66,18 @@ type naming struct {
 	roots []string
 	names []Name
 	seen  map[Name]bool
+	// links are the places that were looked at, with where the links among them lead.
+	links map[string]string
+}
+
+// link returns where the link at a path leads, "" where there is none.
+func (n *naming) link(path string) string {
+	to, ok := n.links[path]
+	if !ok {
+		to = readLink(path)
+		n.links[path] = to
+	}
+	return to
 }
 
 // settings takes what settings name for git that runs in the directory top.
@@ -114,33 +131,14 @@ func (n *naming) directory(path, top string, class Class, key string) {
 	}
 }
 
-var (
-	// blank and shell separate the words of a command: as they are written without their quotes, and as the shell may
-	// take them apart.
-	blank = regexp.MustCompile(`\s+`)
-	shell = regexp.MustCompile("[\\s\"'`;&|()<>={},$!\\\\]+")
-	// constants are words that name no file, and cd says where the words after it are.
-	constants = regexp.MustCompile(`^(?:[0-9]*|true|false|yes|no|on|off|[.]+|-.*)$`)
-	cd        = regexp.MustCompile(`\bcd\s+["']?([^\s"';&|]+)`)
-	quotes    = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
-	quoted    = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
-)
-
 // command takes the files that the words of a command may name, and perhaps more.
 func (n *naming) command(value, top, key string) {
+	words, dirs := split(value)
 	bases := []string{top}
-	for _, m := range cd.FindAllStringSubmatch(value, -1) {
-		bases = append(bases, n.host.expand(m[1], top)...)
+	for _, dir := range dirs {
+		bases = append(bases, n.host.expand(dir, top)...)
 	}
-	words := append(shell.Split(value, -1), blank.Split(quotes.Replace(value), -1)...)
-	for _, m := range quoted.FindAllStringSubmatch(value, -1) {
-		words = append(words, m[1]+m[2])
-	}
-	slices.Sort(words)
-	for _, word := range slices.Compact(words) {
-		if constants.MatchString(word) {
-			continue
-		}
+	for _, word := range words {
 		for _, base := range bases {
 			paths := n.host.expand(word, base)
 			if rest, ok := strings.CutPrefix(word, "/"); ok { // what was left of $HOME/x, or of $(git rev-parse --show-toplevel)/x
@@ -157,7 +155,7 @@ func (n *naming) command(value, top, key string) {
 
 // add takes a path, the links on the way to it, and what they lead to, as far as they are below a root.
 func (n *naming) add(path string, tree bool, why string) {
-	links, at := follow(path)
+	links, at := follow(path, n.link)
 	for _, link := range links {
 		n.keep(Name{link, true, why})
 	}
@@ -178,15 +176,25 @@ func within(dir, path string) bool {
 }
 
 func real(path string) string {
-	_, at := follow(path)
+	_, at := follow(path, readLink)
 	return at
 }
 
 // maxLinks is how many links the system follows.
 const maxLinks = 40
 
+// readLink returns where the link at a path leads, "" where there is none.
+func readLink(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return ""
+	}
+	to, _ := os.Readlink(path)
+	return to
+}
+
 // follow returns the links on the way to an absolute path, and where it leads. What is not there leads to itself.
-func follow(path string) (links []string, at string) {
+func follow(path string, link func(path string) string) (links []string, at string) {
 	todo := strings.Split(filepath.ToSlash(path), "/")
 	at = string(filepath.Separator)
 	for len(todo) > 0 {
@@ -200,12 +208,11 @@ func follow(path string) (links []string, at string) {
 			continue
 		}
 		at = filepath.Join(at, name)
-		info, err := os.Lstat(at)
-		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		to := link(at)
+		if to == "" {
 			continue
 		}
-		to, err := os.Readlink(at)
-		if links = append(links, at); err != nil || len(links) > maxLinks {
+		if links = append(links, at); len(links) > maxLinks {
 			return links, at
 		}
 		if at = filepath.Dir(at); filepath.IsAbs(to) {
