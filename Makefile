@@ -109,6 +109,11 @@ FUZZTIME ?= 60s
 fuzz: ## run every fuzz target for FUZZTIME (60s), FUZZJOBS (1) at once
 	@./scripts/fuzz -j $(or $(FUZZJOBS),1) $(FUZZTIME)
 
+.PHONY: shell-corpus
+shell-corpus: needs ## compare the shell planner with bash on the scripts in DIR, such as the spec directory of Oils
+	@test -n "$(DIR)" || { echo 'name a directory with *.test.sh files: make shell-corpus DIR=oils/spec'; exit 2; }
+	SHELL_CORPUS=$(abspath $(DIR)) $(GO) test -run TestShellCorpus -v -timeout 30m ./command
+
 .PHONY: soak
 soak: needs ## the long forms of the tests: composed commands, thousands of sandboxed runs, mutations, crashes
 	COMMAND_SOAK=200000 $(GO) test -run TestComposed -timeout 30m ./command

@@ -134,7 +134,11 @@ func popdBuiltin(a *analyser, c ctx, st *state, words []arg) {
 
 func evalBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	a.wrapped("eval")
-	code, ok := joined(words[1:])
+	rest := words[1:]
+	if len(rest) > 0 && rest[0].is("--") {
+		rest = rest[1:]
+	}
+	code, ok := joined(rest)
 	if !ok {
 		a.poison("what eval runs is only known then")
 		return

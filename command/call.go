@@ -40,8 +40,8 @@ func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
 		a.poison("which command " + name.src + " is can only be told when it runs")
 		return
 	}
-	if len(st.aliases) > 0 && a.alias(c, st, call, words) {
-		return
+	if len(st.aliases) > 0 {
+		a.alias(c, st, call, words)
 	}
 	a.run(c, st, words, false)
 }
@@ -67,15 +67,16 @@ func (a *analyser) apart(c ctx, call *syntax.CallExpr) {
 	}
 }
 
-// alias follows a word that may stand for others, and reports whether it took care of the command.
-func (a *analyser) alias(c ctx, st *state, call *syntax.CallExpr, words []arg) bool {
+// alias follows a word that may stand for others. It may also be the command itself: an alias counts only in lines that
+// are read after it was made, and only where aliases are expanded.
+func (a *analyser) alias(c ctx, st *state, call *syntax.CallExpr, words []arg) {
 	body, ok := st.aliases[call.Args[0].Lit()]
 	if !ok {
-		return false
+		return
 	}
 	if body == nil {
 		a.poison("what the alias " + words[0].text + " stands for is not sure")
-		return false
+		return
 	}
 	if _, again := st.aliases[body[0]]; again && body[0] != words[0].text {
 		a.poison("an alias stands for another one")
@@ -84,9 +85,7 @@ func (a *analyser) alias(c ctx, st *state, call *syntax.CallExpr, words []arg) b
 	for _, w := range body {
 		expanded = append(expanded, exactly(w))
 	}
-	// Where aliases are not expanded the word is the command.
 	a.run(c.inside("alias "+words[0].text), st, append(expanded, words[1:]...), false)
-	return body[0] == words[0].text
 }
 
 // run follows a command given as words. An external one is neither a function nor a builtin of the shell.

@@ -215,6 +215,10 @@ func unreadable(src string) string {
 			if sharp && src[i-1] == '\\' {
 				return "a line with a # in it ends with a backslash, and it is not sure where the comment ends"
 			}
+			// A line continuation after a dollar sign is nothing for a shell, which then reads an expansion.
+			if strings.HasSuffix(strings.TrimRight(src[:i], `\`), "$") && src[i-1] == '\\' {
+				return "a line ends with a dollar sign and a backslash, and it is not sure what is expanded"
+			}
 			sharp = false
 		case c == '(' || c == '{' || c == '[':
 			if open++; open > maxNested {

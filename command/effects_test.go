@@ -426,3 +426,18 @@ func FuzzAnalyse(f *testing.F) {
 		}
 	})
 }
+
+// What is known of the beginning of a word ends where the shell may split it.
+func TestSplitBeginning(t *testing.T) {
+	s := newSite(t)
+	for src, want := range map[string]string{
+		`f() { tool $1; }; f "a b$X"`:                          "execute tool a«$1",
+		`f() { tool $1; }; f "a*b$X"`:                          "execute tool a«$1",
+		`f() { tool "$1"; }; f "a b$X"`:                        "execute tool a b«\"$1\"",
+		"shopt -s expand_aliases; alias tool='tool x'\ntool y": "execute shopt -s expand_aliases|execute alias tool=tool x|execute tool x y|execute tool y",
+	} {
+		if got := strings.Join(told(analyse(t, s, src).Effects), "|"); got != want {
+			t.Errorf("%q:\n got %s\nwant %s", src, got, want)
+		}
+	}
+}

@@ -130,17 +130,17 @@ func ansi(s string) (string, bool) {
 			b.WriteByte("\a\b\x1b\x1b\f\n\r\t\v\\'\"?"[at])
 			continue
 		}
-		digits, base, size := 0, 16, 0
+		digits, base := 0, 16
 		switch c := s[i]; {
 		case c >= '0' && c <= '7':
 			i--
-			digits, base, size = 3, 8, 1
+			digits, base = 3, 8
 		case c == 'x':
-			digits, size = 2, 1
+			digits = 2
 		case c == 'u':
-			digits, size = 4, 4
+			digits = 4
 		case c == 'U':
-			digits, size = 8, 4
+			digits = 8
 		default:
 			return "", false
 		}
@@ -149,10 +149,10 @@ func ansi(s string) (string, bool) {
 			j++
 		}
 		n, err := strconv.ParseUint(s[i+1:j], base, 32)
-		if err != nil || n == 0 || size == 1 && n > 0x7f || size == 4 && !utf8.ValidRune(rune(n)) {
+		if err != nil || n == 0 || n > 0x7f { // beyond ASCII it depends on the locale
 			return "", false
 		}
-		b.WriteRune(rune(n))
+		b.WriteByte(byte(n))
 		i = j - 1
 	}
 	return b.String(), true

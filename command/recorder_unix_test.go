@@ -53,10 +53,7 @@ func newRecorder(t testing.TB) *recorder {
 		case "false":
 			answer = "exit 1"
 		}
-		text := strings.NewReplacer("LOG", "'"+r.log+"'", "ANSWER", answer).Replace(stub)
-		if err := os.WriteFile(filepath.Join(r.bin, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		r.stub(t, name, answer)
 	}
 	for _, name := range []string{"env", "timeout", "nice", "nohup", "stdbuf", "xargs", "find", "bash", "sh"} {
 		path := filepath.Join(r.bin, name)
@@ -79,6 +76,15 @@ func newRecorder(t testing.TB) *recorder {
 	}
 	chmod(t, r.dir, 0o777)
 	return r
+}
+
+// stub makes a program that writes down its arguments, and then runs the answer.
+func (r *recorder) stub(t testing.TB, name, answer string) {
+	t.Helper()
+	text := strings.NewReplacer("LOG", "'"+r.log+"'", "ANSWER", answer).Replace(stub)
+	if err := os.WriteFile(filepath.Join(r.bin, name), []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func chmod(t testing.TB, name string, mode os.FileMode) {

@@ -122,6 +122,9 @@ func (e *expander) parts(parts []syntax.WordPart, quoted bool) {
 // unknown adds a part that is not known. Unless it is quoted it may be split and hold wildcards.
 func (e *expander) unknown(piece arg, quoted bool) {
 	if !quoted && !e.whole && !piece.num {
+		if i := strings.IndexAny(piece.text, " \t\n*?["); i >= 0 {
+			piece.text = piece.text[:i]
+		}
 		e.cur.opaque(piece, true)
 		return
 	}
