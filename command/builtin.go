@@ -184,6 +184,9 @@ func sourceBuiltin(a *analyser, c ctx, st *state, words []arg) {
 		return
 	}
 	a.scriptFile(st, words, 1)
+	if !strings.Contains(words[1].text, "/") {
+		a.poison("a file named " + words[1].text + " on the PATH would be read instead; write ./" + words[1].text)
+	}
 }
 
 // scriptFile adds the execute effect of a command that runs the file of its word at.
@@ -194,7 +197,6 @@ func (a *analyser) scriptFile(st *state, words []arg, at int) {
 		a.poison("which file runs is only known then: " + w.src)
 	}
 	if w.exact() && len(st.dirs) == 1 && !device(tongs.EffectRead, w.text) {
-		// A bare name is also looked for on the PATH by some shells; a file here wins or there is none.
 		if p, err := a.resolve(tongs.EffectRead, join(st.dirs[0], w.text)); err == nil {
 			a.executeFile(st, words, at, p)
 			return

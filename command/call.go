@@ -102,6 +102,9 @@ func (a *analyser) run(c ctx, st *state, words []arg, external bool) {
 		a.poison("which command " + name.src + " is can only be told when it runs")
 		return
 	}
+	if name.soft {
+		a.poison("which command " + name.src + " is can only be told when it runs")
+	}
 	if !external {
 		if f := st.funcs[name.text]; f != nil {
 			a.function(c, st, f, words)
@@ -112,9 +115,6 @@ func (a *analyser) run(c ctx, st *state, words []arg, external bool) {
 		if a.builtin(c, st, words) {
 			return
 		}
-	}
-	if name.soft {
-		a.poison("which command " + name.src + " is can only be told when it runs")
 	}
 	defer a.giving(st.exports.list())()
 	known, file, unsure := a.program(st, name)

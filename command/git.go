@@ -327,7 +327,7 @@ func (a *analyser) checksOutFiles(st *state, args []arg) bool {
 	operands := 0
 	for _, w := range args {
 		switch {
-		case w.is("--") || !w.exact() || a.isDir(st, w) || w.text != "" && a.knownFile(st, w):
+		case w.is("--") || !w.exact() || a.isDir(st, w) || w.text != "" && a.knownFile(st, tongs.EffectRead, w):
 			return true
 		case !strings.HasPrefix(w.text, "-"):
 			operands++

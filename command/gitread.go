@@ -165,7 +165,7 @@ func (a *analyser) gitWord(st *state, w arg) bool {
 		return false
 	}
 	a.gitPath(st, w)
-	return w.exact() && w.text != "" && a.knownFile(st, w) // otherwise it may be a revision
+	return w.exact() && w.text != "" && a.knownFile(st, tongs.EffectRead, w) // otherwise it may be a revision
 }
 
 // revision reports whether a word is plainly a revision rather than a path.

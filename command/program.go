@@ -206,7 +206,7 @@ func envProgram(a *analyser, c ctx, st *state, words []arg) {
 		switch o.name {
 		case "S", "split-string":
 			text := o.value()
-			if i != len(g.options)-1 || !text.exact() || strings.ContainsAny(text.text, `\$'"#`) {
+			if i != len(g.options)-1 || !text.exact() || text.soft || strings.ContainsAny(text.text, `\$'"#`) {
 				a.poison("the text that env -S splits cannot be followed")
 				return
 			}

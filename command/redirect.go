@@ -25,7 +25,7 @@ func (a *analyser) redirect(c ctx, st *state, r *syntax.Redirect, in input) inpu
 		if !stdin {
 			return in
 		}
-		if !got.exact() {
+		if !got.exact() || got.soft {
 			return input{kind: inputUnknown}
 		}
 		return input{kind: inputText, text: got.text + "\n"}
@@ -128,7 +128,7 @@ func (a *analyser) hereDocument(c ctx, st *state, r *syntax.Redirect) input {
 	e := expander{a: a, c: c, st: st, whole: true, here: true, cur: newField()}
 	e.parts(r.Hdoc.Parts, true)
 	got := e.cur.finish("")
-	if !got.exact() {
+	if !got.exact() || got.soft {
 		return input{kind: inputUnknown}
 	}
 	return input{kind: inputText, text: untab(got.text, r.Op)}

@@ -3,6 +3,7 @@ package command
 import (
 	"strings"
 
+	"github.com/tongs-ai/tongs"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -57,6 +58,9 @@ func shellProgram(a *analyser, c ctx, st *state, words []arg) {
 		a.shellInput(c, st, words, name, kind)
 	default:
 		a.scriptFile(st, words, i)
+		if !strings.Contains(rest[0].text, "/") && !a.knownFile(st, tongs.EffectRead, rest[0]) {
+			a.poison(name + " looks for " + rest[0].src + " on the PATH where it is not here")
+		}
 	}
 }
 

@@ -183,7 +183,7 @@ func (a *analyser) taken(st *state, name string, w arg, g given) {
 // placed adds the writes at the destination of one source.
 func (a *analyser) placed(st *state, name string, from, to arg, inDir bool, g given) {
 	deep := name == "mv" || g.has("r", "R", "a", "recursive", "archive")
-	if deep && !(name == "mv" && from.exact() && !a.isDir(st, from) && a.knownFile(st, from)) {
+	if deep && !(name == "mv" && from.exact() && !a.isDir(st, from) && a.knownFile(st, tongs.EffectDelete, from)) {
 		a.unknown(tongs.EffectWrite, name+" may write a whole directory to "+to.src)
 	}
 	if g.has("parents") || !to.exact() {
@@ -205,12 +205,12 @@ func (a *analyser) placed(st *state, name string, from, to arg, inDir bool, g gi
 	a.path(st, tongs.EffectWrite, exactly(strings.TrimSuffix(to.text, "/")+"/"+base))
 }
 
-// knownFile reports whether a word names something that exists now.
-func (a *analyser) knownFile(st *state, w arg) bool {
+// knownFile reports whether a word names something that exists now, as an effect of the kind would find it.
+func (a *analyser) knownFile(st *state, kind tongs.EffectKind, w arg) bool {
 	if a.w.Hash == nil || len(st.dirs) != 1 {
 		return false
 	}
-	p, err := a.resolve(tongs.EffectDelete, join(st.dirs[0], w.text))
+	p, err := a.resolve(kind, join(st.dirs[0], w.text))
 	if err != nil {
 		return false
 	}
