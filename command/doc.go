@@ -8,9 +8,17 @@
 // subshells, loops, branches, functions, substitutions, here-documents and strings given to eval, trap and sh -c is
 // one execute effect, with wrappers (env, timeout, xargs, find -exec, ...) taken off. Redirections and the arguments
 // of well-known programs are path effects, relative to the directory that cd led to. Words are expanded as far as they
-// are constant: literals, quotes, tildes, braces, and variables that hold a literal at that point whatever branch was
-// taken. Any other word becomes an argument that holds a NUL byte, behind what is known of its beginning: no program
-// can be given such an argument, so no literal token of a rule is one, and package policy lets no pattern see past it.
+// are constant: literals, quotes, tildes, braces, and variables. Any other word becomes an argument that holds a NUL
+// byte, behind what is known of its beginning: no program can be given such an argument, so no literal token of a rule
+// is one, and package policy lets no pattern see past it.
+//
+// A variable is known only where one place in the whole text touches it and must have run before the use. It names a
+// command only where that place is a plain assignment of a literal which runs once, whatever happens; loop variables,
+// arguments and values made of others are known as arguments, and ask where they would say what runs. A builtin is not
+// modelled: it touches what it names, and eval, source and the like touch everything.
+//
+// What git shows of its history is a read of the paths that its words name, and of .git where they name none: package
+// workspace asks where the repository tracks a secret. Programs that only read do so with the options in their table.
 //
 // What cannot be read with certainty is an unknown effect and never free by a pattern: a command whose name is computed,
 // code for an interpreter, an option that makes a program run another one, an option that is not known of a
@@ -34,4 +42,5 @@
 //     from writing there.
 //   - Changes between the analysis and the run, other than those that the command itself makes to what it executes.
 //   - Programs that are not in the tables here: they are one execute effect, and their arguments are the rule's concern.
+//   - Secrets that were tracked once and are no longer, where a command shows history without naming them.
 package command

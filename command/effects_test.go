@@ -441,3 +441,19 @@ func TestSplitBeginning(t *testing.T) {
 		}
 	}
 }
+
+// Bash expands the word after >& a second time where it is no descriptor: what is quoted in it, or in a value, runs.
+func TestExpandedTwice(t *testing.T) {
+	s := newSite(t)
+	for src, want := range map[string]bool{
+		"echo hi >&'$(rm x)'": true, "echo hi >&a'`rm x`'": true, `echo hi >&"$v"`: true, `echo hi >&"\$(rm x)"`: true,
+		`echo hi >&\$\(rm\ x\)`: true, "v='$(rm x)'; echo hi >&\"$v\"": true, "echo hi >&$'\\x24(rm x)'": true, "echo hi >&{a,b}": true,
+		"echo hi >&out.txt": false, "echo hi >&2": false, "echo hi 2>&1": false, "echo hi >&-": false, "cat <&0": false,
+		"exec 3>&1; echo hi >&3": false, "echo hi &> '$(rm x)'": false,
+	} {
+		got := slices.ContainsFunc(analyse(t, s, src).Effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute && e.Unknown })
+		if got != want {
+			t.Errorf("%q: may run anything %v, want %v", src, got, want)
+		}
+	}
+}

@@ -215,10 +215,11 @@ func covers(effect, ran []string) bool {
 		ran = append([]string{"git"}, ran[min(1, len(ran)):]...)
 	}
 	for i, word := range effect {
-		begin, _, open := strings.Cut(word, "\x00")
+		begin, src, open := strings.Cut(word, "\x00")
 		switch {
 		case open:
-			return i >= len(ran) || strings.HasPrefix(ran[i], begin) || begin == ""
+			// A pattern that matches nothing may leave no word.
+			return i >= len(ran) || strings.HasPrefix(ran[i], begin) || strings.ContainsAny(src, "*?[")
 		case i < len(ran) && i > 0 && strings.HasSuffix(word, "/"+ran[i]): // told by where it is
 		case i >= len(ran) || ran[i] != word:
 			return false

@@ -101,6 +101,10 @@ func (a *analyser) duplicate(c ctx, st *state, r *syntax.Redirect, in input) inp
 	case target.num:
 		return input{kind: inputUnknown}
 	case r.Op == syntax.DplOut:
+		// Bash expands the word of >& once more where it is no descriptor.
+		if !target.exact() || strings.ContainsAny(target.text, "$`\\'\"~*?[]{}()<> \t\n") {
+			a.poison("the shell expands " + target.src + " twice, and may run commands hidden in it")
+		}
 		a.writesTo(st, target)
 		return in
 	}
