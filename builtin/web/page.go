@@ -29,6 +29,8 @@ type page struct {
 	size int
 	// part is set where content left something out.
 	part bool
+	// unknown is set where it cannot be told of any text whether a reader sees it.
+	unknown bool
 }
 
 // parsePage reads a document and takes out what is not shown.
@@ -57,7 +59,7 @@ func parsePage(source string, at *url.URL) (*page, error) {
 			}
 		}
 	}
-	strip(doc)
+	p.unknown = strip(doc)
 	p.absolute()
 	return p, nil
 }

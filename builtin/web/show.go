@@ -185,6 +185,9 @@ func convertHTML(ctx context.Context, in Input, a *answer, out *Output) (string,
 	default:
 		said, err = markdown(ctx, shown)
 	}
+	if p.unknown && strings.TrimSpace(said) != "" {
+		said = wholeUnknown + said
+	}
 	if p.part {
 		out.remarks = append(out.remarks, "the main part of the page; selector body shows all of it")
 	}
@@ -238,7 +241,8 @@ func (s *set) page(in Input, whole string, out Output) (Output, error) {
 	if in.Offset > 0 && in.Offset >= out.Total {
 		return out, tongs.Errorf(tongs.CodeInvalidArgs, "offset %d is after the end: the text has %d characters", in.Offset, out.Total)
 	}
-	rest := whole[runeAt(whole, in.Offset):]
+	from := runeAt(whole, in.Offset)
+	rest := whole[from:]
 	out.Body = rest
 	if end := runeAt(rest, s.opt.Page); end < len(rest) {
 		if line := strings.LastIndexByte(rest[:end], '\n'); line > end/2 {
@@ -249,6 +253,7 @@ func (s *set) page(in Input, whole string, out Output) (Output, error) {
 		out.remarks = append(out.remarks, fmt.Sprintf("characters %d to %d of %d; go on with offset %d, or narrow it with selector or find",
 			in.Offset, out.NextOffset, out.Total, out.NextOffset))
 	}
+	out.Body = reopened(whole[:from], out.Body)
 	return out, nil
 }
 

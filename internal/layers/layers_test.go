@@ -31,7 +31,7 @@ var floors = []struct {
 	{
 		"1a mechanisms", "each is of use alone and knows the vocabulary only",
 		[]string{
-			"internal/environ", "internal/gitdir", "internal/id", "internal/jsonc", "internal/nearest", "internal/ran", "internal/secrets", "internal/shown", "internal/text",
+			"internal/environ", "internal/gitdir", "internal/id", "internal/jsonc", "internal/nearest", "internal/ran", "internal/secrets", "internal/shown", "internal/sight", "internal/text",
 			"schema", "workspace", "store", "netguard", "command",
 			"sandbox", "sandbox/internal/launch", "sandbox/cmd/tongs-launch",
 			"search/ignore", "search/literal", "search/regex", "search/walk", "search/globs", "search/grep", "search/index", "search/live", "search/symbols", "search/rank",

@@ -1,0 +1,404 @@
+package sight
+
+import (
+	"math"
+	"strings"
+
+	"github.com/tdewolff/parse/v2/css"
+	"golang.org/x/net/html"
+)
+
+const (
+	// faint is the opacity, and unreadable the size of letters in pixels, that nobody reads.
+	faint      = 0.1
+	unreadable = 5.0
+	// farLeft and farRight are places that no screen reaches, farDown one that few scroll to.
+	farLeft, farRight, farDown = -500.0, 3000.0, 10_000.0
+)
+
+// context is how text at some place looks to one viewer.
+type context struct {
+	// font is the size of letters in pixels, size by how much they are scaled.
+	font, size, opacity float64
+	// text is the colour of letters, fill what overrides it.
+	text, fill      colour
+	filled, unknown bool
+	// behind are the colours that text is on, one but for gradients; picture is set where it is on something that is not known.
+	behind  []colour
+	picture bool
+	// outlined is set where letters are seen by their edges or shadows, whatever their colour.
+	outlined bool
+	// invisible is visibility: hidden; blank is a font, or letters, that show nothing.
+	invisible, blank bool
+	// placed is set inside of an element that others are placed in.
+	placed bool
+	// dark is set where the page says that it is.
+	dark, elsewhere bool
+
+	// gone is set where an element is not shown at all, odd where that cannot be told.
+	gone, odd bool
+}
+
+// unread is whether text with this look is read.
+func (c *context) unread() State {
+	if c.invisible || c.blank || c.opacity <= faint || c.font*c.size < unreadable {
+		return Hidden
+	}
+	if c.unknown {
+		return Unknown
+	}
+	ink := c.text
+	if c.filled {
+		ink = c.fill
+	}
+	for _, behind := range c.behind {
+		if !ink.unseen(behind) {
+			return Seen
+		}
+	}
+	if c.outlined || (c.picture || c.elsewhere) && ink.alpha > faint {
+		return Unknown
+	}
+	return Hidden
+}
+
+// enter takes in what is declared of an element.
+func (c *context) enter(l *looker, n *html.Node, v values, who int) {
+	c.gone, c.odd = false, v.strange
+	c.hints(n)
+	c.fontSize(v)
+	if len(v.list) > 0 {
+		c.letters(l, v)
+		c.scheme(v.any("color-scheme", "dark"), v.any("color-scheme", "light"), who)
+		c.colours(v, c.dark)
+		c.box(v, n)
+		c.animated(l, v)
+		if c.positions(v) {
+			c.placed = true
+		}
+	}
+	if shadowed(n) == Unknown {
+		c.unknown = true
+	}
+}
+
+// any reports whether a value of a property is one of these words.
+func (v values) any(name string, wanted ...string) bool {
+	for _, value := range v.list[name] {
+		for _, t := range value {
+			for _, w := range wanted {
+				if t.is(w) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// least is the smallest length of a property; ok is false where none is known.
+func (v values) least(name string, at scale) (n float64, ok bool) {
+	n = math.Inf(1)
+	for _, value := range v.list[name] {
+		if l, fine := lengthOf(value, at); fine {
+			n, ok = min(n, l), true
+		}
+	}
+	return n, ok
+}
+
+func (v values) most(name string, at scale) (n float64, ok bool) {
+	n = math.Inf(-1)
+	for _, value := range v.list[name] {
+		if l, fine := lengthOf(value, at); fine {
+			n, ok = max(n, l), true
+		}
+	}
+	return n, ok
+}
+
+// fontSize takes in the size of letters. Percentages and em are of the size around.
+func (c *context) fontSize(v values) {
+	around := c.font
+	smallest, set := math.Inf(1), false
+	for _, value := range v.list["font-size"] {
+		size, ok := lengthOf(value, scale{around, around})
+		if len(value) == 1 && value[0].kind == css.IdentToken {
+			switch value[0].word {
+			case "smaller":
+				size, ok = around*0.83, true
+			case "larger":
+				size, ok = around*1.2, true
+			case "inherit", "unset":
+				size, ok = around, true
+			default: // medium, x-small and their like can be read
+				size, ok = 16, true
+			}
+		}
+		if !ok {
+			c.odd = true
+			continue
+		}
+		smallest, set = min(smallest, max(size, 0)), true
+	}
+	if set {
+		c.font = smallest
+	}
+	if zoom, ok := v.ratio("zoom"); ok && zoom > 0 {
+		c.size *= zoom
+	}
+	if part, ok := v.ratio("opacity"); ok {
+		c.opacity *= min(max(part, 0), 1)
+	} else if len(v.list["opacity"]) > 0 && !v.any("opacity", "inherit", "initial", "unset", "revert") {
+		c.odd = true
+	}
+}
+
+// ratio is the smallest value of a property that is a number or a percentage.
+func (v values) ratio(name string) (n float64, ok bool) {
+	n = math.Inf(1)
+	for _, value := range v.list[name] {
+		if part, fine := ratioOf(value); fine {
+			n, ok = min(n, part), true
+		}
+	}
+	return n, ok
+}
+
+// letters takes in what makes letters blank.
+func (c *context) letters(l *looker, v values) {
+	switch {
+	case v.any("visibility", "hidden", "collapse"):
+		c.invisible = true
+	case v.any("visibility", "visible", "initial"):
+		c.invisible = false
+	}
+	if list, ok := v.list["font-family"]; ok {
+		c.blank = false
+		for _, value := range list {
+			family := split(value, css.CommaToken)
+			c.blank = c.blank || l.sheet.flat[familyName(family[0])]
+		}
+	}
+	if adjust, ok := v.ratio("font-size-adjust"); ok && adjust < 0.1 {
+		c.blank = true
+	}
+	if v.any("-webkit-text-security", "disc", "circle", "square") {
+		c.blank = true
+	}
+	if spacing, ok := v.least("letter-spacing", scale{font: c.font}); ok && spacing < -0.4*c.font {
+		c.blank = true
+	}
+	if v.any("unicode-bidi", "bidi-override", "isolate-override") && v.any("direction", "rtl") {
+		c.unknown = true
+	}
+	for _, value := range v.list["text-shadow"] {
+		c.outlined = len(value) > 0 && !value[0].is("none")
+	}
+	for _, value := range v.list["-webkit-text-stroke"] {
+		for _, word := range words(value) {
+			if n, ok := lengthOf(word, scale{font: c.font}); ok {
+				c.outlined = n > 0
+			}
+		}
+	}
+}
+
+// scheme takes in color-scheme: where the page follows the viewer's, the colours that it leaves open are other ones.
+func (c *context) scheme(dark, light bool, who int) {
+	if c.dark || !dark || light && !(who < len(viewers) && viewers[who].dark) {
+		return
+	}
+	c.dark = true
+	if len(c.behind) == 1 && c.behind[0] == white && c.text == black {
+		canvas, _ := namedColour("canvas", true)
+		c.behind, c.text = []colour{canvas}, white
+	}
+}
+
+// hints takes in the colours that attributes of old HTML and the browser itself give.
+func (c *context) hints(n *html.Node) {
+	set := func(name string) {
+		if ink, kind := legacyColour(attr(n, name)); kind == aColour {
+			c.text = ink
+		}
+	}
+	switch n.Data {
+	case "font", "basefont":
+		set("color")
+	case "body":
+		set("text")
+	case "a":
+		if has(n, "href") {
+			c.text = linkBlue
+			for p := n.Parent; p != nil; p = p.Parent {
+				if p.Data == "body" && has(p, "link") {
+					if ink, kind := legacyColour(attr(p, "link")); kind == aColour {
+						c.text = ink
+					}
+				}
+			}
+		}
+	case "mark":
+		c.text, c.behind = black, []colour{{Color: colourMark.Color, alpha: 1}}
+	case "button":
+		c.text, c.behind, c.picture = black, []colour{colourButton}, false
+	}
+	switch n.Data {
+	case "body", "table", "thead", "tbody", "tfoot", "tr", "td", "th", "marquee", "col", "colgroup":
+		if paper, kind := legacyColour(attr(n, "bgcolor")); kind == aColour {
+			c.behind, c.picture, c.elsewhere = []colour{paper}, false, false
+		}
+		if strings.TrimSpace(attr(n, "background")) != "" {
+			c.picture = true
+		}
+	}
+}
+
+var (
+	colourMark, _   = hexColour("ffff00")
+	colourButton, _ = hexColour("efefef")
+)
+
+// colours takes in the colour of letters and of what is behind them.
+func (c *context) colours(v values, dark bool) {
+	around, unknown := c.text, c.unknown
+	c.text, _ = c.ink(v.list["color"], around, unknown, dark) // for currentcolor
+	c.background(v, dark)
+	c.text, c.unknown = c.ink(v.list["color"], around, unknown, dark)
+	if fills := v.list["-webkit-text-fill-color"]; len(fills) > 0 {
+		c.fill, c.unknown = c.ink(fills, c.text, c.unknown, dark)
+		c.filled = true
+	}
+	c.clippedToText(v, dark)
+}
+
+// ink chooses among colours of letters. Where there are several, the one that is seen least is taken.
+func (c *context) ink(list [][]token, around colour, unknown bool, dark bool) (colour, bool) {
+	chosen, set := around, false
+	for _, value := range list {
+		got, kind := colourOf(value, dark)
+		switch kind {
+		case noColour:
+			continue
+		case sameColour:
+			got = around
+		case strange:
+			unknown = true
+			continue
+		}
+		if !set || c.hides(got) {
+			chosen, set, unknown = got, true, unknown && c.unknown
+		}
+	}
+	return chosen, unknown
+}
+
+func (c *context) hides(ink colour) bool {
+	for _, behind := range c.behind {
+		if !ink.unseen(behind) {
+			return false
+		}
+	}
+	return true
+}
+
+// background takes in what is behind the letters.
+func (c *context) background(v values, dark bool) {
+	if v.any("background-clip", "text") || v.any("background", "text") {
+		return
+	}
+	paper, stops, picture := c.paper(v, dark)
+	if paper != nil {
+		if paper.alpha >= 0.95 {
+			c.picture, c.elsewhere = false, false
+		}
+		covered := make([]colour, len(c.behind))
+		for i, behind := range c.behind {
+			covered[i] = paper.over(behind)
+		}
+		c.behind = covered
+	}
+	if len(stops) > 0 {
+		base := c.behind[0]
+		c.behind = nil
+		for _, stop := range stops {
+			c.behind = append(c.behind, stop.over(base))
+		}
+	}
+	c.picture = c.picture || picture
+}
+
+// paper reads a background: its colour, the colours of its gradients, and whether there is something that is not known.
+func (c *context) paper(v values, dark bool) (paper *colour, stops []colour, picture bool) {
+	for _, name := range []string{"background", "background-image", "background-color"} {
+		for _, value := range v.list[name] {
+			for _, word := range words(value) {
+				got, kind := colourOf(word, dark)
+				switch {
+				case kind == aColour:
+					paper = &got
+				case kind == sameColour && word[0].is("currentcolor"):
+					ink := c.text
+					paper = &ink
+				case kind == strange && !strings.HasSuffix(word[0].word, "gradient"):
+					picture = true
+				}
+			}
+			found, image := images(value, dark)
+			stops, picture = append(stops, found...), picture || image
+		}
+	}
+	return paper, stops, picture
+}
+
+// clippedToText is a background that is seen through the letters only: it is their colour, where they have none.
+func (c *context) clippedToText(v values, dark bool) {
+	if !v.any("background-clip", "text") && !v.any("background", "text") {
+		return
+	}
+	ink := c.text
+	if c.filled {
+		ink = c.fill
+	}
+	if ink.alpha > faint {
+		return
+	}
+	paper, stops, picture := c.paper(v, dark)
+	if paper != nil {
+		stops = append(stops, *paper)
+	}
+	c.filled = true
+	for _, stop := range stops {
+		if c.fill = stop; !c.hides(stop) {
+			return
+		}
+	}
+	c.outlined = c.outlined || picture
+}
+
+// images reads the gradients and pictures of a background.
+func images(value []token, dark bool) (stops []colour, picture bool) {
+	for i, t := range value {
+		if t.kind == css.URLToken {
+			return stops, true
+		}
+		if t.kind != css.FunctionToken {
+			continue
+		}
+		switch {
+		case strings.HasSuffix(t.word, "gradient"):
+			inside := value[i+1 : min(matching(value, i), len(value))]
+			for _, part := range split(inside, css.CommaToken) {
+				for _, word := range words(part) {
+					if got, kind := colourOf(word, dark); kind == aColour {
+						stops = append(stops, got)
+					}
+				}
+			}
+		case t.word == "url", t.word == "image-set", t.word == "-webkit-image-set", t.word == "cross-fade", t.word == "element", t.word == "paint", t.word == "image":
+			return stops, true
+		}
+	}
+	return stops, false
+}
