@@ -223,3 +223,78 @@ func TestWaysToHide(t *testing.T) {
 		})
 	}
 }
+
+// trickyWays hide text by making a reader of styles believe that something shows it.
+var trickyWays = []way{
+	css("rem of a small root", "html{font-size:1px}main{font-size:16px}.x{font-size:2rem}"),
+	css("a rule that browsers drop", ".x{color:#fff}.x,.y:nonesuch{color:#000}"),
+	css("a namespace that is not there", ".x{color:#fff}foo|div.x{color:#000}"),
+	css("a value in other letters", ".x{color:#fff}[data-k='V']{color:#000}"),
+	css("a class in other letters", ".x{color:#fff}div.X{color:#000}"),
+	css("a colour that is none", ".x{color:#fff;color:#00000}"),
+	css("a colour too many", ".x{color:#fff;color:#000 #000}"),
+	css("a background that is none", ".x{color:#fff;background:#000 #000}"),
+	css("a background with a strange word", ".x{color:#fff;background:#000 nonesuch}"),
+	css("a background colour of two words", ".x{color:#fff;background-color:#000 none}"),
+	css("a scheme that is none", ":root{color-scheme:5 dark}.x{color:#fff}"),
+	css("the weight of nth-child of", ":nth-child(n of #i){color:#fff}.x.x{color:#000}"),
+	css("declarations after rules", ".x{&{color:#000}color:#fff}"),
+	css("an import too late", ".x{color:#fff}@import 'data:text/css,.x{color:%23000}';"),
+	css("layers in another order", "@layer a.b{.x{color:#000}}@layer a{.x{color:#fff}}"),
+	{"a sheet of another type", `<style>.x{color:#fff}</style><link rel=stylesheet href="data:text/plain,.x{color:%23000}">`, `<div class=x>SECRET</div>`},
+	{"a sheet of another title", `<style>.x{color:#fff}</style><style title=a>.y{color:red}</style><style title=b>.x{color:#000}</style>`, `<div class=x>SECRET</div>`},
+	{"a sheet in a template", `<style>.x{color:#fff}</style><template><style>.x{color:#000}</style></template>`, `<div class=x>SECRET</div>`},
+	{"a policy that forbids styles", `<meta http-equiv="Content-Security-Policy" content="style-src 'none'"><style>font{color:#000!important}</style>`, `<font color=white>SECRET</font>`},
+	{"a scheme of a part", "", `<div style="color-scheme:dark;color:#fff">SECRET</div>`},
+	{"inherit of a link", "", `<div style="color:#fff"><a href="/l" style="color:inherit">SECRET</a></div>`},
+	{"unset of a link", "", `<div style="color:#fff"><a href="/l" style="color:unset">SECRET</a></div>`},
+	{"fill that follows", "", `<div style="-webkit-text-fill-color:currentcolor"><p style="color:#fff">SECRET</p></div>`},
+	{"mark without its colour", "", `<mark style="background:transparent;color:#fff">SECRET</mark>`},
+	{"mark with none", "", `<mark style="background:none;color:#fff">SECRET</mark>`},
+	{"a background without height", "", `<div style="background:#000;height:0"><p style="color:#fff">SECRET</p></div>`},
+	{"a background around a float", "", `<div style="background:#000"><p style="color:#fff;float:left">SECRET</p></div>`},
+	{"a background elsewhere", "", `<div style="background:#000"><p style="color:#fff;position:absolute;top:150px">SECRET</p></div>`},
+	{"a background that is not drawn", "", `<div style="background:#000;display:contents"><p style="color:#fff">SECRET</p></div>`},
+	{"a background of a hidden box", "", `<div style="background:#000;visibility:hidden"><p style="color:#fff;visibility:visible">SECRET</p></div>`},
+	{"a background of no size", "", `<div style="background:linear-gradient(#000,#000) 0 0/0 0 no-repeat;color:#fff">SECRET</div>`},
+	{"a background around a block", "", `<span style="background:#000"><div style="color:#fff">SECRET</div></span>`},
+	{"a background moved from", "", `<div style="background:#000"><p style="color:#fff;position:relative;top:90px;left:5px">SECRET</p></div>`},
+	{"on a picture", "", `<div style="color:#000;background:url('data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22><rect width=%229999%22 height=%229999%22/></svg>')">SECRET</div>`},
+	{"under a cover", "", `<div style="position:relative">SECRET<div style="position:absolute;inset:0;background:#fff"></div></div>`},
+	css("under a cover of a style", ".x{position:relative}.x::after{content:'';position:absolute;inset:0;background:#fff}"),
+	css("under a cover by size", ".x{position:relative}.x::before{content:'';position:absolute;top:0;left:0;width:100%;height:100%;background:#fff}"),
+	{"flex without room", "", `<div style="display:flex"><p style="flex:0 0 0;overflow:hidden;white-space:nowrap;min-width:0">SECRET</p></div>`},
+	{"far back", "", `<div style="perspective:1px"><p style="transform:translateZ(-999999px)">SECRET</p></div>`},
+	styled("around a far point", "transform-origin:-9999px 0;transform:rotate(90deg)"),
+	styled("a place by a function", "position:absolute;left:calc(-1px * pow(10, 4))"),
+	{"the rest of a long line", "", `<div style="white-space:nowrap;overflow:hidden;width:100px">` + strings.Repeat("filler ", 60) + `SECRET</div>`},
+	{"the rest of a box", "", `<div style="height:20px;overflow:hidden">` + strings.Repeat("filler ", 400) + `SECRET</div>`},
+	{"the rest of a clamp", "", `<div style="display:-webkit-box;-webkit-line-clamp:1;-webkit-box-orient:vertical;overflow:hidden">` + strings.Repeat("filler ", 400) + `SECRET</div>`},
+	{"a phantom", "", `<math><mi>a</mi><mphantom><mtext>SECRET</mtext></mphantom></math>`},
+	{"a title in the body", "", `<p>a</p><title>SECRET</title>`},
+	{"a collapsed column", "", `<table width=300><colgroup><col style="visibility:collapse"><col></colgroup><tr><td>SECRET<td>b</table>`},
+	css("an unlayered loser", "@layer a{.x{color:#fff!important}}.x{color:#000!important}"),
+	{"the end of its mark", "<style>.x{color:#fff}.x:nonesuch{color:#000}</style>", `<details><summary>More</summary>a⟧ b SECRET</details>`},
+	css("opacity of the parent", "main > div{opacity:.3}.x{opacity:.3}main{opacity:.4}main p{opacity:1}"),
+	css("everything in variables", ":root{--c:255 255 255;--o:0}.x{color:rgb(var(--c) / var(--o))}"),
+	css("a loop of variables", ":root{--a:var(--b,#fff);--b:var(--a)}body{color:#fff}main>h1,main>p{color:#000}.x{color:var(--a)}"),
+	css("logical sides", ".x{position:absolute;inset-inline:-9999px auto}"),
+	css("attr() as a value", "@property --q{syntax:'<number>';inherits:false;initial-value:0}.x{opacity:var(--q)}"),
+	css("container style query", "main{--h:1}@container style(--h:1){.x{display:none}}"),
+	css("if()", ".x{display:if(media(width > 1px): none; else: block)}"),
+}
+
+// What tries to be believed is not.
+func TestTrickyWays(t *testing.T) {
+	for _, w := range trickyWays {
+		for _, format := range []string{"markdown", "text", "html"} {
+			out := shown(t, Input{Format: format}, answerOf(t, []byte(pageOf(w, "SECRETS")), "text/html; charset=utf-8"))
+			if !strings.HasPrefix(out.Body, "⟦visibility unknown⟧") && strings.Contains(unmarked(out.Body), "SECRETS") {
+				t.Errorf("%s: %s shows what is hidden: %.200q", w.name, format, out.Body)
+			}
+			if !strings.Contains(out.Body, "VISIBLE") {
+				t.Errorf("%s: %s lost what is in plain view: %q", w.name, format, out.Body)
+			}
+		}
+	}
+}

@@ -17,7 +17,7 @@ func (c *context) box(v values, n *html.Node) {
 		gone = gone || picture
 	}
 	c.gone = c.gone || gone
-	c.odd = c.odd || c.overfull(v, n) || odd(v)
+	c.odd = c.odd || c.overfull(v, n) || odd(v) || c.unresolved(v)
 	for _, name := range []string{"display", "visibility", "content-visibility", "position", "overflow-x", "overflow-y"} {
 		for _, value := range v.list[name] {
 			c.odd = c.odd || len(value) > 0 && value[0].kind == css.FunctionToken // one that is not known
@@ -25,11 +25,42 @@ func (c *context) box(v values, n *html.Node) {
 	}
 }
 
+// unresolved reports whether a place or a size is one that a function gives which is not known.
+func (c *context) unresolved(v values) bool {
+	for _, name := range []string{"left", "top", "right", "bottom", "margin-left", "margin-top", "text-indent", "letter-spacing"} {
+		for _, value := range v.list[name] {
+			if _, ok := lengthOf(value, c.at(screenWidth)); !ok && len(value) > 0 && value[0].kind == css.FunctionToken {
+				return true
+			}
+		}
+	}
+	for _, name := range []string{"width", "height", "max-width", "max-height"} {
+		for _, value := range v.list[name] {
+			if len(value) == 0 || value[0].kind != css.FunctionToken {
+				continue
+			}
+			switch value[0].word {
+			case "calc", "min", "max", "clamp", "fit-content", "minmax", "-webkit-calc":
+			default:
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // odd reports what nobody can judge without drawing it.
 func odd(v values) bool {
 	for _, name := range []string{"mask-image", "mix-blend-mode", "offset-path"} {
 		for _, value := range v.list[name] {
 			if len(value) > 0 && !value[0].is("none") && !value[0].is("normal") && !value[0].is("initial") {
+				return true
+			}
+		}
+	}
+	for _, value := range v.list["transform-origin"] { // turned around a point far away
+		for _, word := range words(value) {
+			if n, ok := lengthOf(word, scale{font: 16}); ok && math.Abs(n) >= -farLeft && len(v.list["transform"])+len(v.list["rotate"]) > 0 {
 				return true
 			}
 		}
@@ -60,7 +91,7 @@ func (c *context) collapsed(v values) bool {
 	if !cuts(v) {
 		return false
 	}
-	at := scale{font: c.font}
+	at := c.at(0)
 	for _, name := range []string{"width", "height", "max-width", "max-height"} {
 		if n, ok := v.least(name, at); ok && n <= narrow {
 			return true
@@ -70,15 +101,34 @@ func (c *context) collapsed(v values) bool {
 		return true
 	}
 	for _, name := range []string{"padding-top", "padding-left"} {
-		if n, ok := v.most(name, scale{c.font, screenWidth}); ok && n >= screenWidth {
+		if n, ok := v.most(name, c.at(screenWidth)); ok && n >= screenWidth {
 			return true
 		}
+	}
+	if flexedAway(v) {
+		return true
 	}
 	for _, name := range []string{"grid-template-rows", "grid-template-columns"} {
 		for _, value := range v.list[name] {
 			if noTracks(value) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// flexedAway reports whether an element of a row has no width, and takes none.
+func flexedAway(v values) bool {
+	for _, value := range v.list["flex"] {
+		list := words(value)
+		if len(list) != 3 {
+			continue
+		}
+		grow, ok := ratioOf(list[0])
+		basis, fine := lengthOf(list[2], scale{font: 16})
+		if ok && fine && grow == 0 && basis <= narrow {
+			return true
 		}
 	}
 	return false
@@ -100,19 +150,31 @@ func (c *context) overfull(v values, n *html.Node) bool {
 	if !v.any("overflow-y", "hidden", "clip") && !v.any("overflow-x", "hidden", "clip") {
 		return false
 	}
-	height, ok := v.least("height", scale{font: c.font})
-	if most, fine := v.least("max-height", scale{font: c.font}); fine {
+	width, fine := v.least("width", c.at(0))
+	if most, ok := v.least("max-width", c.at(0)); ok {
+		width, fine = min(width, most), true
+	}
+	if !fine || width <= 0 {
+		width = screenWidth
+	}
+	row := width/(max(c.font, 1)*0.45) + 1
+	size := float64(len(textOf(n)))
+	if v.any("white-space", "nowrap", "pre") || v.any("text-wrap", "nowrap") {
+		return size > 1.5*row
+	}
+	for _, name := range []string{"-webkit-line-clamp", "line-clamp"} {
+		if lines, ok := v.ratio(name); ok && size > 1.5*row*(lines+1) {
+			return true
+		}
+	}
+	height, ok := v.least("height", c.at(0))
+	if most, fine := v.least("max-height", c.at(0)); fine {
 		height, ok = min(height, most), true
 	}
 	if !ok || c.font <= 0 {
 		return false
 	}
-	width, fine := v.least("width", scale{font: c.font})
-	if !fine || width <= 0 {
-		width = screenWidth
-	}
-	room := (height/(c.font*1.1) + 1) * (width/(c.font*0.45) + 1)
-	return float64(len(textOf(n))) > 1.5*room
+	return size > 1.5*row*(height/(c.font*1.1)+1)
 }
 
 // positions reports whether others are placed in this element.
@@ -125,10 +187,13 @@ func (c *context) away(v values) bool {
 	if v.any("position", "absolute", "fixed", "relative", "sticky") && c.placedAway(v) {
 		return true
 	}
-	wide, high := scale{c.font, screenWidth}, scale{c.font, screenHeight}
+	wide, high := c.at(screenWidth), c.at(screenHeight)
 	for _, name := range []string{"text-indent", "margin-left", "margin-right"} {
-		if n, ok := v.least(name, wide); ok && n <= farLeft {
+		if n, ok := v.least(name, c.at(0)); ok && n <= farLeft {
 			return true
+		}
+		if n, ok := v.least(name, wide); ok && n <= farLeft { // of a width that is not known
+			c.odd = true
 		}
 		if n, ok := v.most(name, wide); ok && name != "margin-right" && n >= screenWidth {
 			if n >= farRight || cuts(v) {
@@ -153,7 +218,7 @@ func (c *context) placedAway(v values) bool {
 		if name == "top" || name == "bottom" {
 			whole = screenHeight
 		}
-		at := scale{c.font, whole}
+		at := c.at(whole)
 		if n, ok := v.least(name, at); ok {
 			switch {
 			case n <= farLeft, n <= -whole:
@@ -189,7 +254,7 @@ func (c *context) filtered(v values) bool {
 					return true
 				}
 			case "blur":
-				if n, fine := lengthOf(inside, scale{font: c.font}); fine && n >= 3 {
+				if n, fine := lengthOf(inside, c.at(0)); fine && n >= 3 {
 					return true
 				}
 			case "contrast":
@@ -219,7 +284,7 @@ func (c *context) transformed(v values) (gone bool) {
 			var args []amount
 			bad := false
 			for _, part := range split(value[i+1:min(matching(value, i), len(value))], css.CommaToken) {
-				a, ok := amountOf(part, scale{font: c.font})
+				a, ok := amountOf(part, c.at(0))
 				args, bad = append(args, a), bad || !ok
 			}
 			if bad {
@@ -233,7 +298,7 @@ func (c *context) transformed(v values) (gone bool) {
 		for _, value := range v.list[property] {
 			var args []amount
 			for _, word := range words(value) {
-				if a, ok := amountOf(word, scale{font: c.font}); ok {
+				if a, ok := amountOf(word, c.at(0)); ok {
 					args = append(args, a)
 				} else if property == "rotate" && len(word) == 1 && (word[0].is("x") || word[0].is("y")) {
 					function = "rotate" + word[0].word
@@ -287,7 +352,10 @@ func (c *context) transform(name string, args []amount, v values) bool {
 		return math.Cos(angle*math.Pi/180) < 0 && v.any("backface-visibility", "hidden")
 	case "skew", "skewx", "skewy":
 		shrink(math.Cos(at(0) * math.Pi / 180))
+	case "translatez":
+		c.odd = c.odd || math.Abs(at(0)) >= -farLeft
 	case "translate", "translatex", "translatey", "translate3d":
+		c.odd = c.odd || name == "translate3d" && len(args) == 3 && math.Abs(at(2)) >= -farLeft
 		for i, a := range args[:min(2, len(args))] {
 			n := a.n
 			if a.unit == percent { // of the element itself, which may be as wide as the screen

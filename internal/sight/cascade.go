@@ -137,6 +137,9 @@ func (l *looker) valuesFor(list []candidate, vars *scope, n *html.Node, who int)
 			}
 		}
 		for _, d := range expand(declaration{name: c.name, value: trim(resolved)}) {
+			if !valid(d) {
+				continue
+			}
 			if v.list == nil {
 				v.list = map[string][][]token{}
 			}
@@ -224,6 +227,7 @@ var relevant = func() map[string]bool {
 		padding padding-left padding-top padding-inline padding-inline-start padding-block padding-block-start letter-spacing word-spacing
 		transform translate scale rotate zoom perspective backface-visibility z-index color -webkit-text-fill-color -webkit-text-stroke
 		-webkit-text-stroke-width text-shadow background background-color background-image background-clip -webkit-background-clip
+		background-size background-repeat background-position float flex flex-basis white-space text-wrap -webkit-line-clamp line-clamp transform-origin
 		-webkit-text-security content contain mask mask-image -webkit-mask -webkit-mask-image mix-blend-mode animation animation-name
 		-webkit-animation -webkit-animation-name unicode-bidi direction grid-template grid-template-rows grid-template-columns color-scheme offset-path`) {
 		m[name] = true
@@ -242,6 +246,74 @@ var inherited = map[string]bool{
 var painted = map[string]bool{
 	"color": true, "-webkit-text-fill-color": true, "background": true, "background-color": true, "background-image": true, "color-scheme": true,
 }
+
+// valid reports whether a declaration of a colour is one that browsers take: one that they drop must not win.
+func valid(d declaration) bool {
+	switch d.name {
+	case "color", "-webkit-text-fill-color", "background-color":
+		_, kind := colourOf(d.value, false)
+		return kind != noColour
+	case "background":
+		return validBackground(d.value)
+	case "color-scheme":
+		for _, t := range solid(d.value) {
+			if t.kind != css.IdentToken || t.is("normal") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// validBackground reads a background shorthand: known words, and at most one colour, in the last layer.
+func validBackground(value []token) bool {
+	layers := split(value, css.CommaToken)
+	for i, layer := range layers {
+		colours := 0
+		for _, word := range words(layer) {
+			for _, part := range cutSlash(word) {
+				if _, kind := colourOf(part, false); kind != noColour {
+					colours++
+					continue
+				}
+				_, numeric := amountOf(part, scale{font: 16, root: 16})
+				if !numeric && part[0].kind != css.URLToken && part[0].kind != css.FunctionToken && !backgroundWords[part[0].word] {
+					return false
+				}
+			}
+		}
+		if colours > 1 || colours == 1 && i < len(layers)-1 {
+			return false
+		}
+	}
+	return true
+}
+
+// cutSlash cuts "center/cover" in two.
+func cutSlash(word []token) (parts [][]token) {
+	from := 0
+	for i, t := range word {
+		if t.delim("/") {
+			if i > from {
+				parts = append(parts, word[from:i])
+			}
+			from = i + 1
+		}
+	}
+	if from < len(word) {
+		parts = append(parts, word[from:])
+	}
+	return parts
+}
+
+var backgroundWords = func() map[string]bool {
+	m := map[string]bool{}
+	for _, name := range strings.Fields(`none repeat repeat-x repeat-y no-repeat space round fixed scroll local top left right bottom center border-box
+		padding-box content-box text cover contain auto inherit initial unset revert revert-layer border-area`) {
+		m[name] = true
+	}
+	return m
+}()
 
 // sides are the four values of a shorthand such as margin.
 func sides(value []token) (top, right, bottom, left []token) {

@@ -37,7 +37,7 @@ func emptyRect(value []token, c *context) bool {
 		return false
 	}
 	for i, arg := range args {
-		length, ok := lengthOf(arg, scale{font: c.font})
+		length, ok := lengthOf(arg, c.at(0))
 		if !ok { // auto
 			length = []float64{0, math.Inf(1), math.Inf(1), 0}[i]
 		}
@@ -73,7 +73,7 @@ func shape(value []token, c *context) bool {
 
 // sized reads a length of a box that is taken to be this wide.
 func sized(arg []token, c *context) (float64, bool) {
-	return lengthOf(arg, scale{c.font, screenWidth})
+	return lengthOf(arg, c.at(screenWidth))
 }
 
 func noInset(args [][]token, c *context) bool {

@@ -2,6 +2,7 @@ package sight
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/tdewolff/parse/v2/css"
@@ -20,12 +21,17 @@ const (
 type context struct {
 	// font is the size of letters in pixels, size by how much they are scaled.
 	font, size, opacity float64
+	// root is the size of the font of the page.
+	root float64
 	// text is the colour of letters, fill what overrides it.
 	text, fill      colour
 	filled, unknown bool
 	// behind are the colours that text is on, one but for gradients; picture is set where it is on something that is not known.
 	behind  []colour
 	picture bool
+	// past are the colours behind those; shaky is set where it is not sure that the text is on behind and not on one of them.
+	past         []colour
+	shaky, spans bool
 	// outlined is set where letters are seen by their edges or shadows, whatever their colour.
 	outlined bool
 	// invisible is visibility: hidden; blank is a font, or letters, that show nothing.
@@ -44,19 +50,23 @@ func (c *context) unread() State {
 	if c.invisible || c.blank || c.opacity <= faint || c.font*c.size < unreadable {
 		return Hidden
 	}
-	if c.unknown {
+	if c.unknown || c.picture {
 		return Unknown
 	}
 	ink := c.text
 	if c.filled {
 		ink = c.fill
 	}
+	ink.alpha *= c.opacity
 	for _, behind := range c.behind {
 		if !ink.unseen(behind) {
+			if c.shaky && slices.ContainsFunc(c.past, ink.unseen) {
+				return Unknown
+			}
 			return Seen
 		}
 	}
-	if c.outlined || (c.picture || c.elsewhere) && ink.alpha > faint {
+	if c.outlined || c.elsewhere && ink.alpha > faint {
 		return Unknown
 	}
 	return Hidden
@@ -65,12 +75,17 @@ func (c *context) unread() State {
 // enter takes in what is declared of an element.
 func (c *context) enter(l *looker, n *html.Node, v values, who int) {
 	c.gone, c.odd = false, v.strange
+	around := *c
 	c.hints(n)
 	c.fontSize(v)
+	if n.Data == "html" {
+		c.root = c.font
+	}
+	c.shaky = c.shaky || c.spans && blocks[n.Data] || unsteady(v)
 	if len(v.list) > 0 {
 		c.letters(l, v)
-		c.scheme(v.any("color-scheme", "dark"), v.any("color-scheme", "light"), who)
-		c.colours(v, c.dark)
+		c.scheme(v.any("color-scheme", "dark"), v.any("color-scheme", "light"), n.Data == "html", who)
+		c.colours(v, &around, n)
 		c.box(v, n)
 		c.animated(l, v)
 		if c.positions(v) {
@@ -81,6 +96,9 @@ func (c *context) enter(l *looker, n *html.Node, v values, who int) {
 		c.unknown = true
 	}
 }
+
+// at is what lengths depend on here, where a percentage is of whole.
+func (c *context) at(whole float64) scale { return scale{c.font, whole, c.root} }
 
 // any reports whether a value of a property is one of these words.
 func (v values) any(name string, wanted ...string) bool {
@@ -122,7 +140,7 @@ func (c *context) fontSize(v values) {
 	around := c.font
 	smallest, set := math.Inf(1), false
 	for _, value := range v.list["font-size"] {
-		size, ok := lengthOf(value, scale{around, around})
+		size, ok := lengthOf(value, scale{around, around, c.root})
 		if len(value) == 1 && value[0].kind == css.IdentToken {
 			switch value[0].word {
 			case "smaller":
@@ -149,7 +167,7 @@ func (c *context) fontSize(v values) {
 	}
 	if part, ok := v.ratio("opacity"); ok {
 		c.opacity *= min(max(part, 0), 1)
-	} else if len(v.list["opacity"]) > 0 && !v.any("opacity", "inherit", "initial", "unset", "revert") {
+	} else if len(v.list["opacity"]) > 0 && !v.any("opacity", "initial", "unset", "revert") && !(v.any("opacity", "inherit") && c.opacity == 1) {
 		c.odd = true
 	}
 }
@@ -186,7 +204,7 @@ func (c *context) letters(l *looker, v values) {
 	if v.any("-webkit-text-security", "disc", "circle", "square") {
 		c.blank = true
 	}
-	if spacing, ok := v.least("letter-spacing", scale{font: c.font}); ok && spacing < -0.4*c.font {
+	if spacing, ok := v.least("letter-spacing", c.at(0)); ok && spacing < -0.4*c.font {
 		c.blank = true
 	}
 	if v.any("unicode-bidi", "bidi-override", "isolate-override") && v.any("direction", "rtl") {
@@ -197,7 +215,7 @@ func (c *context) letters(l *looker, v values) {
 	}
 	for _, value := range v.list["-webkit-text-stroke"] {
 		for _, word := range words(value) {
-			if n, ok := lengthOf(word, scale{font: c.font}); ok {
+			if n, ok := lengthOf(word, c.at(0)); ok {
 				c.outlined = n > 0
 			}
 		}
@@ -205,12 +223,12 @@ func (c *context) letters(l *looker, v values) {
 }
 
 // scheme takes in color-scheme: where the page follows the viewer's, the colours that it leaves open are other ones.
-func (c *context) scheme(dark, light bool, who int) {
+func (c *context) scheme(dark, light, root bool, who int) {
 	if c.dark || !dark || light && !(who < len(viewers) && viewers[who].dark) {
 		return
 	}
 	c.dark = true
-	if len(c.behind) == 1 && c.behind[0] == white && c.text == black {
+	if root && len(c.behind) == 1 && c.behind[0] == white && c.text == black {
 		canvas, _ := namedColour("canvas", true)
 		c.behind, c.text = []colour{canvas}, white
 	}
@@ -260,29 +278,38 @@ var (
 	colourButton, _ = hexColour("efefef")
 )
 
-// colours takes in the colour of letters and of what is behind them.
-func (c *context) colours(v values, dark bool) {
-	around, unknown := c.text, c.unknown
-	c.text, _ = c.ink(v.list["color"], around, unknown, dark) // for currentcolor
-	c.background(v, dark)
-	c.text, c.unknown = c.ink(v.list["color"], around, unknown, dark)
-	if fills := v.list["-webkit-text-fill-color"]; len(fills) > 0 {
-		c.fill, c.unknown = c.ink(fills, c.text, c.unknown, dark)
+// colours takes in the colour of letters and of what is behind them. Around is how it looks outside of the element.
+func (c *context) colours(v values, around *context, n *html.Node) {
+	own, unknown, dark := c.text, c.unknown, c.dark
+	c.text, _ = c.ink(v.list["color"], own, around.text, unknown, dark) // for currentcolor
+	c.background(v, around, n)
+	c.text, c.unknown = c.ink(v.list["color"], own, around.text, unknown, dark)
+	if fills := v.list["-webkit-text-fill-color"]; v.any("-webkit-text-fill-color", "currentcolor", "initial") {
+		c.filled = false
+	} else if len(fills) > 0 {
+		fill := c.text
+		if c.filled {
+			fill = c.fill
+		}
+		c.fill, c.unknown = c.ink(fills, fill, fill, c.unknown, dark)
 		c.filled = true
 	}
 	c.clippedToText(v, dark)
 }
 
 // ink chooses among colours of letters. Where there are several, the one that is seen least is taken.
-func (c *context) ink(list [][]token, around colour, unknown bool, dark bool) (colour, bool) {
-	chosen, set := around, false
+func (c *context) ink(list [][]token, own, around colour, unknown bool, dark bool) (colour, bool) {
+	chosen, set := own, false
 	for _, value := range list {
 		got, kind := colourOf(value, dark)
 		switch kind {
 		case noColour:
 			continue
 		case sameColour:
-			got = around
+			if got = around; value[0].is("revert") || value[0].is("revert-layer") {
+				got = own
+				unknown = unknown || value[0].is("revert-layer")
+			}
 		case strange:
 			unknown = true
 			continue
@@ -301,104 +328,4 @@ func (c *context) hides(ink colour) bool {
 		}
 	}
 	return true
-}
-
-// background takes in what is behind the letters.
-func (c *context) background(v values, dark bool) {
-	if v.any("background-clip", "text") || v.any("background", "text") {
-		return
-	}
-	paper, stops, picture := c.paper(v, dark)
-	if paper != nil {
-		if paper.alpha >= 0.95 {
-			c.picture, c.elsewhere = false, false
-		}
-		covered := make([]colour, len(c.behind))
-		for i, behind := range c.behind {
-			covered[i] = paper.over(behind)
-		}
-		c.behind = covered
-	}
-	if len(stops) > 0 {
-		base := c.behind[0]
-		c.behind = nil
-		for _, stop := range stops {
-			c.behind = append(c.behind, stop.over(base))
-		}
-	}
-	c.picture = c.picture || picture
-}
-
-// paper reads a background: its colour, the colours of its gradients, and whether there is something that is not known.
-func (c *context) paper(v values, dark bool) (paper *colour, stops []colour, picture bool) {
-	for _, name := range []string{"background", "background-image", "background-color"} {
-		for _, value := range v.list[name] {
-			for _, word := range words(value) {
-				got, kind := colourOf(word, dark)
-				switch {
-				case kind == aColour:
-					paper = &got
-				case kind == sameColour && word[0].is("currentcolor"):
-					ink := c.text
-					paper = &ink
-				case kind == strange && !strings.HasSuffix(word[0].word, "gradient"):
-					picture = true
-				}
-			}
-			found, image := images(value, dark)
-			stops, picture = append(stops, found...), picture || image
-		}
-	}
-	return paper, stops, picture
-}
-
-// clippedToText is a background that is seen through the letters only: it is their colour, where they have none.
-func (c *context) clippedToText(v values, dark bool) {
-	if !v.any("background-clip", "text") && !v.any("background", "text") {
-		return
-	}
-	ink := c.text
-	if c.filled {
-		ink = c.fill
-	}
-	if ink.alpha > faint {
-		return
-	}
-	paper, stops, picture := c.paper(v, dark)
-	if paper != nil {
-		stops = append(stops, *paper)
-	}
-	c.filled = true
-	for _, stop := range stops {
-		if c.fill = stop; !c.hides(stop) {
-			return
-		}
-	}
-	c.outlined = c.outlined || picture
-}
-
-// images reads the gradients and pictures of a background.
-func images(value []token, dark bool) (stops []colour, picture bool) {
-	for i, t := range value {
-		if t.kind == css.URLToken {
-			return stops, true
-		}
-		if t.kind != css.FunctionToken {
-			continue
-		}
-		switch {
-		case strings.HasSuffix(t.word, "gradient"):
-			inside := value[i+1 : min(matching(value, i), len(value))]
-			for _, part := range split(inside, css.CommaToken) {
-				for _, word := range words(part) {
-					if got, kind := colourOf(word, dark); kind == aColour {
-						stops = append(stops, got)
-					}
-				}
-			}
-		case t.word == "url", t.word == "image-set", t.word == "-webkit-image-set", t.word == "cross-fade", t.word == "element", t.word == "paint", t.word == "image":
-			return stops, true
-		}
-	}
-	return stops, false
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tdewolff/parse/v2/css"
+	"golang.org/x/net/html"
 )
 
 // frames is what an animation does to what is animated.
@@ -20,7 +21,7 @@ func (s *sheet) keyframes(st statement) {
 	}
 	f := &frames{}
 	for _, frame := range st.body.rules {
-		if frame.body == nil {
+		if frame.body == nil || frame.loose {
 			continue
 		}
 		hides := frameHides(frame.body.declarations)
@@ -54,10 +55,10 @@ func frameHides(list []declaration) bool {
 			v.list[one.name] = append(v.list[one.name], one.value)
 		}
 	}
-	c := context{font: 16, size: 1, opacity: 1, text: black, behind: []colour{white}}
+	c := context{font: 16, root: 16, size: 1, opacity: 1, text: black, behind: []colour{white}}
 	c.fontSize(v)
 	c.letters(&looker{sheet: newSheet()}, v)
-	c.colours(v, false)
+	c.colours(v, &context{text: black, behind: []colour{white}}, &html.Node{Data: "div"})
 	return c.unread() == Hidden || v.any("display", "none") || clipped(v, &c) || c.transformed(v) || c.away(v) || c.font*c.size < unreadable
 }
 

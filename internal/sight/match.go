@@ -23,7 +23,18 @@ func (m *matcher) spend(n int) { m.steps += n }
 // tired reports whether the page asks for too much.
 func (m *matcher) tired() bool { return m.steps > maxSteps }
 
-// classes are the classes of an element in lower case: pages without a doctype do not tell capitals apart.
+// hasClass compares a class with those of an element.
+func (m *matcher) hasClass(n *html.Node, exact, lower string) truth {
+	if !slices.Contains(m.classes(n), lower) {
+		return no
+	}
+	if slices.Contains(strings.Fields(attr(n, "class")), exact) {
+		return yes
+	}
+	return maybe
+}
+
+// classes are the classes of an element in lower case.
 func (m *matcher) classes(n *html.Node) []string {
 	list, ok := m.names[n]
 	if !ok {
@@ -45,9 +56,6 @@ func (m *matcher) any(list []selector, n *html.Node) truth {
 
 // match reports whether an element matches the last compound, and those around it the others.
 func (m *matcher) match(s *selector, n *html.Node) truth {
-	if s.other {
-		return no
-	}
 	return m.from(s, len(s.compounds)-1, n, nil)
 }
 

@@ -25,8 +25,8 @@ const (
 	screenHeight = 768.0
 )
 
-// scale is what lengths depend on: the size of the font, and what a percentage is of (0: not known).
-type scale struct{ font, whole float64 }
+// scale is what lengths depend on: the size of the font, what a percentage is of (0: not known), and the font of the page (0: 16).
+type scale struct{ font, whole, root float64 }
 
 // amount is a number with its unit.
 type amount struct {
@@ -271,7 +271,15 @@ func (c *calculator) inPixels(n float64, name string) (amount, bool) {
 	sizes := map[string]float64{
 		"px": 1, "pt": 4.0 / 3, "pc": 16, "in": 96, "cm": 37.8, "mm": 3.78, "q": 0.945,
 		"em": c.at.font, "ic": c.at.font, "ex": c.at.font / 2, "ch": c.at.font / 2, "cap": c.at.font * 0.7, "lh": c.at.font * 1.2,
-		"rem": 16, "ric": 16, "rex": 8, "rch": 8, "rcap": 11, "rlh": 19,
+	}
+	root := c.at.root
+	if root == 0 {
+		root = 16
+	}
+	if rest, ok := strings.CutPrefix(name, "r"); ok && name != "rad" {
+		if size, ok := map[string]float64{"em": 1, "ic": 1, "ex": 0.5, "ch": 0.5, "cap": 0.7, "lh": 1.2}[rest]; ok {
+			return amount{n * size * root, pixels}, true
+		}
 	}
 	if size, ok := sizes[name]; ok {
 		return amount{n * size, pixels}, true

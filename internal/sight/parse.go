@@ -184,6 +184,8 @@ type statement struct {
 	at      string
 	prelude []token
 	body    *block
+	// loose are declarations that stand after a rule, which count from there.
+	loose bool
 }
 
 // maxNesting bounds rules in rules. What is deeper is not read, and counts as not understood.
@@ -213,7 +215,7 @@ func (r *reader) block(list []token, level int) *block {
 		}
 		end, brace := statementEnd(list)
 		if d, ok := declared(list[:end]); ok && (brace < 0 || strings.HasPrefix(d.name, "--")) {
-			b.declarations = append(b.declarations, d)
+			b.declare(d)
 			list = list[min(end+1, len(list)):]
 			continue
 		}
@@ -233,6 +235,20 @@ func (r *reader) block(list []token, level int) *block {
 		list = list[min(close+1, len(list)):]
 	}
 	return b
+}
+
+// declare adds a declaration where it stands.
+func (b *block) declare(d declaration) {
+	if len(b.rules) == 0 {
+		b.declarations = append(b.declarations, d)
+		return
+	}
+	last := &b.rules[len(b.rules)-1]
+	if !last.loose {
+		b.rules = append(b.rules, statement{loose: true, body: &block{}})
+		last = &b.rules[len(b.rules)-1]
+	}
+	last.body.declarations = append(last.body.declarations, d)
 }
 
 // statementEnd is where a statement ends: at a semicolon, or where its braces open (brace, or -1).
@@ -264,14 +280,16 @@ func styleAttribute(text string) []declaration {
 	return list
 }
 
-// dataSheet is the text of a style sheet that is in its address, false where it is elsewhere.
-func dataSheet(address string) (string, bool) {
+// dataSheet is the text of a style sheet that is in its address; ok is false where it is elsewhere. Typed is set where the
+// address says that it is one: browsers take no other.
+func dataSheet(address string) (source string, typed, ok bool) {
 	rest, ok := cutPrefixFold(strings.TrimSpace(address), "data:")
 	if !ok {
-		return "", false
+		return "", false, false
 	}
 	head, body, _ := strings.Cut(rest, ",")
 	body, _, _ = strings.Cut(body, "#")
+	typed = strings.HasPrefix(strings.ToLower(strings.TrimSpace(head)), "text/css")
 	plain, err := url.PathUnescape(body)
 	if err != nil {
 		plain = body
@@ -279,9 +297,9 @@ func dataSheet(address string) (string, bool) {
 	if strings.HasSuffix(strings.ToLower(strings.TrimSpace(head)), "base64") {
 		packed := strings.NewReplacer(" ", "", "\n", "", "\t", "", "\r", "", "=", "").Replace(plain)
 		data, _ := base64.RawStdEncoding.DecodeString(packed)
-		return string(data), true
+		return string(data), typed, true
 	}
-	return plain, true
+	return plain, typed, true
 }
 
 func cutPrefixFold(s, prefix string) (string, bool) {

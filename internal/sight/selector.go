@@ -37,6 +37,8 @@ type selector struct {
 	weight    weight
 	// line is set for ::first-line and ::first-letter, other for the other pseudo-elements.
 	line, other bool
+	// drawn is set for ::before and ::after, which may lie over the element.
+	drawn bool
 	// relative is set where it begins with a combinator.
 	relative bool
 }
@@ -58,14 +60,18 @@ func heaviest(list []selector) (most weight) {
 // parser reads selectors. Parents are those of the rule around, which & stands for.
 type parser struct {
 	parents []selector
+	// doubt is set where browsers may drop the whole rule: something in it is not known here.
+	doubt bool
 }
 
 // list reads selectors between commas. Those that are none are left out, as :is() does: what hides most counts.
 func (p *parser) list(toks []token, relative bool) (out []selector) {
 	for _, part := range split(toks, css.CommaToken) {
-		if s, ok := p.selector(trim(part), relative); ok {
+		s, ok := p.selector(trim(part), relative)
+		if ok {
 			out = append(out, s)
 		}
+		p.doubt = p.doubt || !ok
 	}
 	return out
 }
@@ -119,6 +125,7 @@ func (p *parser) simple(s *selector, c *compound, toks []token) (used int, ok bo
 	switch {
 	case t.kind == css.IdentToken:
 		if len(toks) > 1 && toks[1].delim("|") { // a namespace: elements of any count
+			p.doubt = true
 			return 2, true
 		}
 		c.tag = t.word
@@ -134,11 +141,13 @@ func (p *parser) simple(s *selector, c *compound, toks []token) (used int, ok bo
 	case t.kind == css.HashToken:
 		id := strings.TrimPrefix(t.word, "#")
 		c.id = id
-		add(func(_ *matcher, n *html.Node) truth { return truthOf(strings.EqualFold(attr(n, "id"), id)) }, weight{1, 0, 0})
+		exact := unescape(strings.TrimPrefix(t.text, "#"))
+		add(func(_ *matcher, n *html.Node) truth { return named(attr(n, "id"), exact, id) }, weight{1, 0, 0})
 	case t.delim(".") && len(toks) > 1 && toks[1].kind == css.IdentToken:
 		class := toks[1].word
 		c.class = class
-		add(func(m *matcher, n *html.Node) truth { return truthOf(slices.Contains(m.classes(n), class)) }, weight{0, 1, 0})
+		exact := unescape(toks[1].text)
+		add(func(m *matcher, n *html.Node) truth { return m.hasClass(n, exact, class) }, weight{0, 1, 0})
 		return 2, true
 	case t.kind == css.LeftBracketToken:
 		end := matching(toks, 0)
@@ -163,7 +172,18 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// attribute reads what stands in brackets. Values are compared without regard to case: what hides most counts.
+// named compares names. Pages without a doctype do not tell capitals apart, others do.
+func named(have, exact, lower string) truth {
+	switch {
+	case have == exact:
+		return yes
+	case strings.ToLower(have) == lower:
+		return maybe
+	}
+	return no
+}
+
+// attribute reads what stands in brackets. A value that is the same but for capitals may match: it depends on the attribute.
 func attribute(toks []token) (test, bool) {
 	if len(toks) > 1 && (toks[0].delim("*") || toks[0].kind == css.IdentToken && len(toks) > 2 && toks[2].kind == css.IdentToken) && toks[1].delim("|") {
 		toks = toks[2:]
@@ -180,16 +200,22 @@ func attribute(toks []token) (test, bool) {
 	if len(toks) < 3 {
 		return nil, false
 	}
-	want := strings.ToLower(unquote(toks[2].text))
-	if toks[2].kind == css.IdentToken {
-		want = toks[2].word
-	}
+	want := unquote(toks[2].text)
 	op := toks[1].text
+	folded := len(toks) > 3 && toks[3].is("i")
 	return func(_ *matcher, n *html.Node) truth {
 		if !has(n, name) {
 			return no
 		}
-		return truthOf(compare(strings.ToLower(attr(n, name)), op, want))
+		switch have := attr(n, name); {
+		case compare(have, op, want):
+			return yes
+		case !compare(strings.ToLower(have), op, strings.ToLower(want)):
+			return no
+		case folded:
+			return yes
+		}
+		return maybe
 	}, true
 }
 
@@ -272,11 +298,11 @@ func (p *parser) pseudo(s *selector, c *compound, toks []token) (used int, ok bo
 		s.line = true
 		return end + 1, true
 	case "before", "after":
-		s.other = true
+		s.other, s.drawn = true, true
 		return end + 1, true
 	}
 	if element {
-		s.other = true
+		s.other, p.doubt = true, true
 		return end + 1, true
 	}
 	one, w := p.class(name, toks[at].kind == css.FunctionToken, inside)
@@ -297,6 +323,7 @@ func (p *parser) class(name string, function bool, inside []token) (test, weight
 		return func(*matcher, *html.Node) truth { return no }, usual
 	}
 	if !function {
+		p.doubt = true
 		return func(*matcher, *html.Node) truth { return maybe }, usual
 	}
 	switch name {
@@ -314,7 +341,8 @@ func (p *parser) class(name string, function bool, inside []token) (test, weight
 		list := p.list(inside, true)
 		return func(m *matcher, n *html.Node) truth { return m.has(list, n) }, heaviest(list)
 	case "nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type":
-		return p.nth(name, inside), usual
+		one, of := p.nth(name, inside)
+		return one, usual.add(of)
 	case "lang":
 		return langTest(inside), usual
 	case "dir":
@@ -324,6 +352,7 @@ func (p *parser) class(name string, function bool, inside []token) (test, weight
 		}
 		return func(_ *matcher, n *html.Node) truth { return truthOf(want == directionOf(n)) }, usual
 	}
+	p.doubt = true
 	return func(*matcher, *html.Node) truth { return maybe }, usual
 }
 
@@ -353,8 +382,8 @@ func directionOf(n *html.Node) string {
 	return "ltr"
 }
 
-// nth reads an+b, with "of" a selector.
-func (p *parser) nth(name string, inside []token) test {
+// nth reads an+b, with "of" a selector, and returns what that one weighs.
+func (p *parser) nth(name string, inside []token) (test, weight) {
 	formula, of := inside, []selector(nil)
 	for i, t := range inside {
 		if t.is("of") {
@@ -389,7 +418,7 @@ func (p *parser) nth(name string, inside []token) test {
 			return truthOf(at == b)
 		}
 		return truthOf((at-b)%a == 0 && (at-b)/a >= 0)
-	}
+	}, heaviest(of)
 }
 
 func anPlusB(s string) (a, b int, ok bool) {

@@ -28,6 +28,8 @@ type sheet struct {
 	initial              map[string][]token
 	// flat are the fonts whose letters have no size.
 	flat map[string]bool
+	// covers are the rules of ::before and ::after that draw something over an element.
+	covers []*rule
 	// split is set where some rules hold for some viewers only; elsewhere where there are sheets that are not in the page;
 	// beyond where the page has more than is read.
 	split, elsewhere, beyond bool
@@ -39,6 +41,8 @@ const (
 	maxRules = 60_000
 	// maxImports bounds sheets in sheets.
 	maxImports = 5
+	// maxCovers bounds the rules of what is drawn over elements, each of which is held against each element.
+	maxCovers = 200
 )
 
 // place is where a rule stands.
@@ -51,6 +55,8 @@ type place struct {
 	unsure  bool
 	layer   string
 	imports int
+	// top is set at the start of a sheet, where alone it may import others.
+	top bool
 }
 
 func newSheet() *sheet {
@@ -64,6 +70,7 @@ func newSheet() *sheet {
 func readSheet(doc *html.Node) *sheet {
 	s := newSheet()
 	s.collect(doc)
+	s.doubtful()
 	return s
 }
 
@@ -77,12 +84,14 @@ func (s *sheet) collect(n *html.Node) {
 			holds, unsure = media(tokens(attr(c, "media")))
 		}
 		applies := holds != 0 || unsure
-		at := place{holds: holds, unsure: unsure}
+		kind := strings.ToLower(strings.TrimSpace(attr(c, "type")))
+		applies = applies && (kind == "" || kind == "text/css")
+		at := place{holds: holds, unsure: unsure || has(c, "title"), top: true} // of sheets with titles, one is chosen
 		switch c.Data {
 		case "template", "noscript":
 			continue // they do not apply
 		case "style":
-			if kind := strings.ToLower(strings.TrimSpace(attr(c, "type"))); applies && (kind == "" || kind == "text/css") {
+			if applies {
 				s.read(text(c), at)
 			}
 			continue
@@ -110,7 +119,8 @@ func text(n *html.Node) string {
 
 // linked reads a sheet that is in its address, and notes one that is not.
 func (s *sheet) linked(address string, at place) {
-	source, ok := dataSheet(address)
+	source, typed, ok := dataSheet(address)
+	at.unsure, at.top = at.unsure || !typed, true
 	if !ok {
 		s.elsewhere = s.elsewhere || strings.TrimSpace(address) != ""
 		return
@@ -141,13 +151,16 @@ func (s *sheet) add(b *block, at place) {
 		}
 	}
 	for _, st := range b.rules {
-		if st.at == "" {
-			if st.body != nil {
-				s.style(st, at)
-			}
-			continue
+		switch {
+		case st.loose:
+			s.add(&block{declarations: st.body.declarations}, at)
+		case st.at != "":
+			s.atRule(st, at)
+			at.top = at.top && (st.at == "@import" || st.at == "@charset" || st.at == "@layer" && st.body == nil)
+		case st.body != nil:
+			s.style(st, at)
+			at.top = false
 		}
-		s.atRule(st, at)
 	}
 }
 
@@ -162,6 +175,7 @@ func (s *sheet) style(st statement, at place) {
 		}
 		one, ok := p.selector(part, false)
 		if !ok {
+			p.doubt = true
 			continue
 		}
 		list = append(list, s.within(one, at)...)
@@ -170,7 +184,8 @@ func (s *sheet) style(st statement, at place) {
 		return
 	}
 	inner := at
-	inner.parents, inner.nested, inner.scoped = list, true, nil
+	inner.parents, inner.nested, inner.scoped, inner.top = list, true, nil, false
+	inner.unsure = at.unsure || p.doubt || at.scoped != nil
 	s.add(st.body, inner)
 }
 
@@ -205,6 +220,7 @@ func mentions(list []token, delim string) bool {
 
 func (s *sheet) atRule(st statement, at place) {
 	inner := at
+	inner.top = false
 	switch strings.TrimPrefix(st.at, "@") {
 	case "import":
 		s.imported(st.prelude, at)
@@ -272,7 +288,7 @@ func (s *sheet) scope(st statement, inner *place) {
 func (s *sheet) layer(around string, name []token) string {
 	var b strings.Builder
 	for _, t := range solid(name) {
-		b.WriteString(t.text)
+		b.WriteString(strings.ReplaceAll(t.text, ".", "/"))
 	}
 	full := around + "/" + b.String()
 	if b.Len() == 0 {
@@ -288,6 +304,7 @@ func (s *sheet) imported(prelude []token, at place) {
 	if len(prelude) == 0 {
 		return
 	}
+	at.unsure = at.unsure || !at.top
 	where := address(prelude[0], prelude[1:])
 	rest := prelude[1:]
 	if prelude[0].kind == css.FunctionToken {
@@ -358,7 +375,7 @@ func (s *sheet) rule(one selector, declarations []declaration, at place) {
 			kept = append(kept, d)
 		}
 	}
-	if len(kept) == 0 || one.other {
+	if len(kept) == 0 || one.other && !one.drawn {
 		return
 	}
 	if s.count++; s.count > maxRules {
@@ -367,6 +384,12 @@ func (s *sheet) rule(one selector, declarations []declaration, at place) {
 	}
 	r := &rule{
 		selector: one, declarations: kept, holds: at.holds, unsure: at.unsure || one.line, layer: s.layers[at.layer], order: s.count,
+	}
+	if one.drawn {
+		if len(s.covers) < maxCovers && draws(kept) {
+			s.covers = append(s.covers, r)
+		}
+		return
 	}
 	s.split = s.split || at.holds != everybody
 	switch last := one.compounds[len(one.compounds)-1]; {
@@ -378,5 +401,29 @@ func (s *sheet) rule(one selector, declarations []declaration, at place) {
 		s.byTag[last.tag] = append(s.byTag[last.tag], r)
 	default:
 		s.rest = append(s.rest, r)
+	}
+}
+
+// draws reports whether declarations place something with a background over others.
+func draws(list []declaration) bool {
+	placed, painted := false, false
+	for _, d := range list {
+		placed = placed || d.name == "position"
+		painted = painted || strings.HasPrefix(d.name, "background")
+	}
+	return placed && painted
+}
+
+// doubtful makes rules in layers unsure where there are several: which one wins is not followed.
+func (s *sheet) doubtful() {
+	if len(s.layers) < 2 {
+		return
+	}
+	for _, rules := range []map[string][]*rule{s.byID, s.byClass, s.byTag, {"": s.rest}} {
+		for _, list := range rules {
+			for _, r := range list {
+				r.unsure = r.unsure || r.layer != 0
+			}
+		}
 	}
 }

@@ -45,14 +45,15 @@ func Look(doc *html.Node, skip func(n *html.Node) bool) *View {
 	l.who = append(l.who, worst)
 	start := make([]context, len(viewers)+1)
 	for i := range start {
-		start[i] = context{font: 16, size: 1, opacity: 1, text: black, behind: []colour{white}, elsewhere: l.sheet.elsewhere}
+		start[i] = context{font: 16, root: 16, size: 1, opacity: 1, text: black, behind: []colour{white}, elsewhere: l.sheet.elsewhere}
 	}
 	dark, light := metaScheme(doc)
 	for i := range start {
-		start[i].scheme(dark, light, i)
+		start[i].scheme(dark, light, true, i)
 	}
 	l.walk(doc, start, nil, Seen)
-	l.view.Whole = l.view.Whole || l.sheet.beyond || l.match.tired()
+	l.cover()
+	l.view.Whole = l.view.Whole || l.sheet.beyond || l.match.tired() || forbidden(doc) && (l.sheet.count > 0 || l.styled)
 	l.mostly(doc)
 	return l.view
 }
@@ -78,6 +79,10 @@ type looker struct {
 	who []int
 	// byStyle are the elements that styles hide.
 	byStyle []*html.Node
+	// covered are the elements of which others lie over all that is not in those.
+	covered map[*html.Node]*html.Node
+	// styled is set where an element has a style of its own.
+	styled bool
 }
 
 // walk judges what is below n, where base is the state of all of it.
@@ -90,7 +95,11 @@ func (l *looker) walk(n *html.Node, at []context, vars *scope, base State) {
 			if l.skip(c) {
 				continue
 			}
-			l.element(c, at, vars, max(base, byAttribute(c), closedDetails(n, c)))
+			own := byAttribute(c)
+			if own == Hidden && isPage(c) {
+				l.view.Whole, own = true, Seen
+			}
+			l.element(c, at, vars, max(base, own, closedDetails(n, c)))
 		default:
 			l.walk(c, at, vars, base)
 		}
@@ -103,6 +112,7 @@ func (l *looker) element(n *html.Node, above []context, vars *scope, base State)
 		return
 	}
 	list := l.about(n)
+	l.styled = l.styled || has(n, "style")
 	own := &scope{above: vars}
 	for _, c := range list {
 		if strings.HasPrefix(c.name, "--") {
@@ -117,8 +127,9 @@ func (l *looker) element(n *html.Node, above []context, vars *scope, base State)
 		at[who] = above[who]
 		at[who].enter(l, n, l.valuesFor(list, own, n, who), who)
 	}
+	l.over(n, list, own, at)
 	state := l.boxState(at)
-	if n.Data == "html" || n.Data == "body" || n.Data == "frameset" {
+	if isPage(n) {
 		if state == Hidden || at[0].invisible || at[0].opacity <= faint { // pages hide themselves until their scripts ran
 			l.view.Whole = true
 		}
@@ -139,6 +150,22 @@ func (l *looker) element(n *html.Node, above []context, vars *scope, base State)
 		at[i].gone, at[i].odd = false, false
 	}
 	l.walk(n, at, own, state)
+}
+
+func isPage(n *html.Node) bool { return n.Data == "html" || n.Data == "body" || n.Data == "frameset" }
+
+// forbidden reports whether the page asks browsers to leave out styles that are in it.
+func forbidden(doc *html.Node) bool {
+	for n := range doc.Descendants() {
+		if n.Data != "meta" || !strings.EqualFold(strings.TrimSpace(attr(n, "http-equiv")), "content-security-policy") {
+			continue
+		}
+		policy := strings.ToLower(attr(n, "content"))
+		if (strings.Contains(policy, "style-src") || strings.Contains(policy, "default-src")) && !strings.Contains(policy, "'unsafe-inline'") {
+			return true
+		}
+	}
+	return false
 }
 
 // boxState is the state of an element with all that is in it.
@@ -224,8 +251,14 @@ func byAttribute(n *html.Node) State {
 		if !has(n, "open") {
 			return Hidden
 		}
-	case "progress", "meter", "annotation", "annotation-xml", "datalist", "optgroup", "mprescripts":
+	case "progress", "meter", "annotation", "annotation-xml", "datalist", "mphantom", "base", "basefont", "area":
 		return Hidden
+	case "title":
+		if n.Parent == nil || n.Parent.Data != "head" {
+			return Hidden
+		}
+	case "marquee", "maction":
+		return Unknown
 	case "rp":
 		if len(strings.TrimSpace(textOf(n))) > 4 { // more than a parenthesis
 			return Hidden
