@@ -39,6 +39,8 @@ type Limits struct {
 	AttachmentBytes int64 // bytes of an attachment that travels with the result
 	SpillBytes      int64 // bytes kept of one output that did not fit
 	WebBytes        int64 // bytes of one fetched body
+	WebFree         int64 // bytes that the address and headers of a free GET carry
+	WebFreeTotal    int64 // bytes that those of a session carry to one site
 
 	ShellTimeout    time.Duration // a command, where the call names no timeout
 	ShellTimeoutMax time.Duration // a command at most
@@ -124,6 +126,8 @@ var limitSettings = []setting{
 	{"attachmentBytes", size, 8 << 20, 1000, 1 << 30},
 	{"spillBytes", size, 4 << 30, 1000, 1 << 40},
 	{"webBytes", size, 5 << 20, 1000, 1 << 30},
+	{"webFree", size, 512, 1, 8000},
+	{"webFreeTotal", size, 8 << 10, 1, 1 << 30},
 	{"shellTimeout", seconds, int64(120 * time.Second), int64(time.Second), int64(day)},
 	{"shellTimeoutMax", seconds, int64(600 * time.Second), int64(time.Second), int64(day)},
 	{"codeTimeout", seconds, int64(60 * time.Second), int64(time.Second), int64(day)},
@@ -183,6 +187,7 @@ func (l *Limits) fields() map[string]*int64 {
 		"searchWords": &l.SearchWords, "searchIndex": &l.SearchIndex, "searchIdle": (*int64)(&l.SearchIdle),
 		"streamBytes": &l.StreamBytes, "contentBytes": &l.ContentBytes, "valueBytes": &l.ValueBytes,
 		"attachmentBytes": &l.AttachmentBytes, "spillBytes": &l.SpillBytes, "webBytes": &l.WebBytes,
+		"webFree": &l.WebFree, "webFreeTotal": &l.WebFreeTotal,
 		"shellTimeout": (*int64)(&l.ShellTimeout), "shellTimeoutMax": (*int64)(&l.ShellTimeoutMax),
 		"codeTimeout": (*int64)(&l.CodeTimeout), "codeTimeoutMax": (*int64)(&l.CodeTimeoutMax),
 		"customTimeout": (*int64)(&l.CustomTimeout), "webTimeout": (*int64)(&l.WebTimeout),

@@ -132,7 +132,11 @@ func (x *exchange) admit(req *http.Request, from *url.URL) (netguard.Target, err
 	own := *req.URL
 	own.Host = hostPort(target, own.Scheme)
 	req.URL, req.Host = &own, "" // the host that is decided is the one that is named inside
-	return target, x.decide(target, Sends(req), from)
+	why, _ := x.ctx.Value(sendingKey{}).(string)
+	if from != nil {
+		why = ""
+	}
+	return target, x.decide(target, Sends(req) || why != "", why, from)
 }
 
 // TargetOf returns what a request to the address connects to, or why there is none that may be.
@@ -176,7 +180,7 @@ func hostPort(t netguard.Target, scheme string) string {
 }
 
 // decide returns once the target may be reached, or why it may not.
-func (x *exchange) decide(t netguard.Target, sends bool, from *url.URL) error {
+func (x *exchange) decide(t netguard.Target, sends bool, why string, from *url.URL) error {
 	name, tool := t.Name(), x.grant.Call().Tool
 	configured := x.opt.Configured(tool, name)
 	sends = sends && !configured // a person said that this is sent there
@@ -190,7 +194,7 @@ func (x *exchange) decide(t netguard.Target, sends bool, from *url.URL) error {
 		return nil
 	}
 	effect := t.Effect()
-	effect.Sends = sends
+	effect.Sends, effect.Why = sends, why
 	reason := "the request goes to " + name
 	if from != nil {
 		reason = fmt.Sprintf("%s redirects to %s", from.Host, name)

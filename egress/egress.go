@@ -150,6 +150,14 @@ func WithTimeout(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, timeoutKey{}, d)
 }
 
+type sendingKey struct{}
+
+// Sending returns a context under which a request carries data out, whatever it looks like, for the reason that a person is told.
+// The redirects that it leads to do not.
+func Sending(ctx context.Context, why string) context.Context {
+	return context.WithValue(ctx, sendingKey{}, why)
+}
+
 type redirectKey struct{}
 
 // OnRedirect returns a context under which each redirect is shown to check once its host was decided, before it is followed: an

@@ -3,7 +3,6 @@ package web
 import (
 	"container/list"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -47,12 +46,9 @@ func (c *cache) key(ctx context.Context, state tongs.State, req *http.Request) s
 	if c.max < 0 || req.Method != http.MethodGet || egress.Sends(req) || state == nil {
 		return ""
 	}
-	var session string
-	if found, err := state.Load(ctx, stateKey, &session); err != nil || !found || session == "" {
-		session = rand.Text()
-		if state.Save(ctx, stateKey, session) != nil {
-			return ""
-		}
+	session := named(ctx, state)
+	if session == "" {
+		return ""
 	}
 	h := sha256.New()
 	h.Write([]byte(session + "\n" + req.URL.String() + "\n"))

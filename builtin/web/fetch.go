@@ -122,12 +122,15 @@ var refusedHeaders = []string{
 	"Proxy-Authorization", "Proxy-Connection", "Accept-Encoding", "User-Agent", "X-Forwarded-Host", "X-Forwarded-For", "Forwarded",
 }
 
+// acceptTypes is what every request asks for, unless it is given something else.
+const acceptTypes = "text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8"
+
 func setHeaders(req *http.Request, in Input) error {
 	if len(in.Headers) > 50 {
 		return tongs.Errorf(tongs.CodeInvalidArgs, "%d headers are more than the 50 that a request can have here", len(in.Headers))
 	}
 	req.Header.Set("User-Agent", UserAgent)
-	req.Header.Set("Accept", "text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8")
+	req.Header.Set("Accept", acceptTypes)
 	req.Header.Set("Accept-Encoding", acceptEncoding)
 	for name, value := range in.Headers {
 		if slices.Contains(refusedHeaders, http.CanonicalHeaderKey(name)) {
@@ -181,7 +184,7 @@ func parseURL(text string) (*url.URL, error) {
 }
 
 // planFetch says which host is reached and what is sent there.
-func (s *set) planFetch(ctx context.Context, _ *tongs.View, in Input) (*tongs.Plan, error) {
+func (s *set) planFetch(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, error) {
 	if in.Selector != "" {
 		if _, err := parseSelector(in.Selector); err != nil {
 			return nil, err
@@ -206,7 +209,11 @@ func (s *set) planFetch(ctx context.Context, _ *tongs.View, in Input) (*tongs.Pl
 	if len(found) > 0 {
 		why = append(why, secretsLeave+strings.Join(found, ", "))
 	}
-	effect.MustAsk, effect.Why = len(why) > 0, strings.Join(why, "; ")
+	effect.MustAsk = len(why) > 0
+	if carried := s.ledger.weigh(ctx, v.State, req); carried != "" {
+		why, effect.Sends = append(why, carried), true
+	}
+	effect.Why = strings.Join(why, "; ")
 	plan := &tongs.Plan{
 		Effects: []tongs.Effect{effect}, Kind: tongs.KindRead,
 		Message: fmt.Sprintf("%s %s", in.Method, s.secrets().text(shortURL(in.URL))),
@@ -331,6 +338,16 @@ func (s *set) fetch(ctx context.Context, env *tongs.Env, in Input) (Output, erro
 				return err
 			}
 		}
+		if next.URL.Host != req.URL.Host { // they were given for the first host
+			for name := range in.Headers {
+				switch http.CanonicalHeaderKey(name) {
+				case "Accept", "Accept-Language", "Content-Type":
+				default:
+					next.Header.Del(name)
+				}
+			}
+		}
+		s.ledger.learn(sessionOf(ctx, env.State), next.URL)
 		if reader {
 			return s.robots.allow(asking, env.HTTP, next.URL)
 		}
@@ -340,8 +357,13 @@ func (s *set) fetch(ctx context.Context, env *tongs.Env, in Input) (Output, erro
 	if err != nil {
 		return Output{}, err
 	}
-	if reader {
-		if err := s.robots.allow(asking, env.HTTP, req.URL); err != nil {
+	weighed, err := s.weighed(ctx, env, req)
+	if err != nil {
+		return Output{}, err
+	}
+	if req = req.WithContext(weighed); reader {
+		first := egress.WithTimeout(weighed, min(robotsTime, s.timeout(in)))
+		if err := s.robots.allow(first, env.HTTP, req.URL); err != nil {
 			return Output{}, err
 		}
 	}
@@ -349,7 +371,20 @@ func (s *set) fetch(ctx context.Context, env *tongs.Env, in Input) (Output, erro
 	if err != nil {
 		return Output{}, err
 	}
-	return s.show(ctx, in, got)
+	if weighed != ctx {
+		s.ledger.agreed(ctx, env.State, req)
+	}
+	out, err := s.show(ctx, in, got)
+	s.ledger.learn(sessionOf(ctx, env.State), got.links...)
+	return out, err
+}
+
+// weighed counts what a request carries, unless its answer is known.
+func (s *set) weighed(ctx context.Context, env *tongs.Env, req *http.Request) (context.Context, error) {
+	if known := s.cache.get(s.cache.key(ctx, env.State, req)); known != nil && s.cache.fresh(known) {
+		return ctx, nil
+	}
+	return s.ledger.charge(ctx, env.State, req)
 }
 
 // answer is what a server said, whole and unpacked.
@@ -359,6 +394,8 @@ type answer struct {
 	header http.Header
 	body   []byte
 	cached bool
+	// links are the addresses that it names.
+	links []*url.URL
 }
 
 func (a *answer) mediaType() (string, map[string]string) {

@@ -323,7 +323,7 @@ func TestRedirectsAreDecided(t *testing.T) {
 	mu.Lock()
 	h := got["c.test"]
 	mu.Unlock()
-	if h.Get("Authorization") != "" || h.Get("X-Api-Key") != "" || h.Get("X-Plain") != "p" {
+	if h.Get("Authorization") != "" || h.Get("X-Api-Key") != "" || h.Get("X-Plain") != "" {
 		t.Errorf("the other host was told %v", h)
 	}
 	before := len(b.questions())
@@ -357,7 +357,7 @@ func TestSecretsAreNotSentOn(t *testing.T) {
 		_, _ = w.Write([]byte("end"))
 	}))
 	out := b.fetch(args{"url": "http://a.test/", "headers": map[string]string{"X-Note": value, "X-Plain": "p"}})
-	if len(got) != 1 || strings.Contains(got[0], value) || !strings.Contains(got[0], "X-Plain:[p]") || out.Body != "end" {
+	if len(got) != 1 || strings.Contains(got[0], value) || strings.Contains(got[0], "X-Plain") || out.Body != "end" {
 		t.Errorf("the other host was told %q", got)
 	}
 	b.fails(tongs.CodeNetworkError, args{"url": "http://a.test/?q=" + value})

@@ -89,6 +89,24 @@ func (p *page) absolute() {
 	}
 }
 
+// maxLinks bounds the addresses that are taken from one page.
+const maxLinks = 5000
+
+// links are the addresses that the page names.
+func (p *page) links() (list []*url.URL) {
+	for n := range p.doc.Descendants() {
+		if n.Type != html.ElementNode || len(list) >= maxLinks {
+			continue
+		}
+		for _, key := range []string{"href", "src"} {
+			if u, err := url.Parse(attr(n, key)); err == nil && u.Host != "" {
+				list = append(list, u)
+			}
+		}
+	}
+	return list
+}
+
 func (p *page) resolve(ref string) (string, bool) {
 	u, err := p.base.Parse(strings.TrimSpace(ref))
 	if err != nil {

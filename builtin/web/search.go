@@ -173,6 +173,7 @@ func (s *set) search(ctx context.Context, env *tongs.Env, in SearchInput) (Searc
 		if err == nil {
 			out.Results, out.Provider = normalised(found, q.Max), p.Name()
 			out.remarks = failures
+			s.learnResults(ctx, env, out.Results)
 			return out, nil
 		}
 		last = graver(last, err)
@@ -186,6 +187,17 @@ func (s *set) search(ctx context.Context, env *tongs.Env, in SearchInput) (Searc
 	}
 	failure := tongs.Errorf(tongs.CodeOf(last), "every search provider failed: %s", strings.Join(failures, "; "))
 	return SearchOutput{}, failure
+}
+
+// learnResults notes the addresses that were found: fetching one carries nothing out but the choice.
+func (s *set) learnResults(ctx context.Context, env *tongs.Env, list []Found) {
+	var found []*url.URL
+	for _, r := range list {
+		if u, err := url.Parse(r.URL); err == nil {
+			found = append(found, u)
+		}
+	}
+	s.ledger.learn(named(ctx, env.State), found...)
 }
 
 // graver is the failure that a caller should hear of: one that waiting mends before one that it does not.

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -101,11 +103,15 @@ func (s *set) convert(ctx context.Context, in Input, a *answer, kind string, out
 	case kind == htmlType:
 		return convertBounded(ctx, in, a, out)
 	case kind == jsonType:
-		return prettyJSON(decode(a.body, a.header.Get("Content-Type"))), nil
+		said := decode(a.body, a.header.Get("Content-Type"))
+		a.links = textLinks(said)
+		return prettyJSON(said), nil
 	case kind == pdfType && in.Format != "raw":
 		return s.convertPDF(ctx, a, out)
 	case textual(kind):
-		return clean(strings.ReplaceAll(decode(a.body, a.header.Get("Content-Type")), "\r\n", "\n")), nil
+		said := clean(strings.ReplaceAll(decode(a.body, a.header.Get("Content-Type")), "\r\n", "\n"))
+		a.links = textLinks(said)
+		return said, nil
 	case strings.HasPrefix(kind, "image/"):
 		s.attach(a, kind, out)
 		return "", nil
@@ -114,6 +120,18 @@ func (s *set) convert(ctx context.Context, in Input, a *answer, kind string, out
 	}
 	s.keep(a, kind, out)
 	return "", nil
+}
+
+var linkInText = regexp.MustCompile(`https?://[^\s"'<>\\()\[\]{}]+`)
+
+// textLinks are the addresses that stand in a text.
+func textLinks(said string) (list []*url.URL) {
+	for _, found := range linkInText.FindAllString(said, maxLinks) {
+		if u, err := url.Parse(found); err == nil {
+			list = append(list, u)
+		}
+	}
+	return list
 }
 
 // convertTime is how long a page may take to be converted.
@@ -166,6 +184,7 @@ func convertHTML(ctx context.Context, in Input, a *answer, out *Output) (string,
 		return "", err
 	}
 	out.Title = p.title
+	a.links = p.links()
 	var shown *html.Node
 	if in.Selector != "" {
 		nodes, err := p.pick(in.Selector)

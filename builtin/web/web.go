@@ -38,6 +38,10 @@ type Options struct {
 	Page int
 	// ImageBytes is the size up to which an image is attached: 5 MiB.
 	ImageBytes int64
+	// FreeBytes is how much the address and the headers of a GET may carry that is free by a rule about its host: 512 bytes.
+	// Nearly all addresses that people follow are shorter than half of it. FreeTotal is how much all those of a session may carry
+	// to one site: 8 KiB. Addresses that an answer named count nothing but the choice.
+	FreeBytes, FreeTotal int
 	// CacheBytes bounds what is kept of answers, over all sessions: 64 MiB; negative keeps nothing.
 	CacheBytes int64
 	// IgnoreRobots fetches what a robots.txt asks readers not to.
@@ -63,6 +67,8 @@ func (o Options) withDefaults() Options {
 	orElse(&o.Bytes, 5<<20)
 	orElse(&o.Page, 40_000)
 	orElse(&o.ImageBytes, 5<<20)
+	orElse(&o.FreeBytes, 512)
+	orElse(&o.FreeTotal, 8<<10)
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 64 << 20
 	}
@@ -86,6 +92,7 @@ type set struct {
 	opt    Options
 	cache  *cache
 	robots *robots
+	ledger *ledger
 	// secrets knows the user's values. Making it costs time that a call of another tool need not spend.
 	secrets func() *scanner
 }
@@ -95,6 +102,7 @@ func Tools(opt Options) ([]tongs.Tool, error) {
 	s := &set{opt: opt.withDefaults()}
 	s.cache = &cache{max: s.opt.CacheBytes, now: s.opt.Now}
 	s.robots = &robots{now: s.opt.Now}
+	s.ledger = newLedger(s.opt.FreeBytes, s.opt.FreeTotal)
 	s.secrets = sync.OnceValue(func() *scanner { return newScanner(secrets.New(s.opt.Environ), s.opt.Environ) })
 	fetch, err := s.fetchTool()
 	if err != nil {

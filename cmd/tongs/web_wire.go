@@ -32,6 +32,7 @@ func (s *system) addWeb(opt *engine.Options, w wiring) error {
 	providers, unavailable := searchProviders(s.cfg.Web.Search, w.unattended)
 	tools := web.Options{
 		Timeout: l.WebTimeout, MaxTimeout: l.WebTimeoutMax, Bytes: l.WebBytes, ImageBytes: l.ImageBytes,
+		FreeBytes: int(l.WebFree), FreeTotal: int(l.WebFreeTotal),
 		IgnoreRobots: s.cfg.Web.Robots == config.RobotsIgnore, Environ: os.Environ(), Private: private,
 		Providers: providers, Unavailable: unavailable,
 	}
