@@ -1,6 +1,7 @@
 package tongs
 
 import (
+	"io"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -279,6 +280,8 @@ type Plan struct {
 	// Preview returns what to show before approval, usually a unified diff. It is called only when somebody is asked;
 	// nil means there is nothing to show.
 	Preview func(ctx context.Context) (string, error)
+	// Whole writes all of what Preview begins. Preview sets it where it leaves something out; nil means that it does not.
+	Whole func(ctx context.Context, w io.Writer) error
 }
 
 // Explanation is a judged call that was not executed.

@@ -248,6 +248,8 @@ type Outcome struct {
 	// when somebody is asked.
 	Identify func(ctx context.Context) error
 	Preview  func(ctx context.Context) (string, error)
+	// Whole writes all of what Preview begins. Preview sets it where it leaves something out.
+	Whole func(ctx context.Context, w io.Writer) error
 }
 
 // Change is a path that differs between a copy and what it was made of.

@@ -31,6 +31,8 @@ type Question struct {
 	Effects []tongs.Effect `json:"effects"`
 	// Preview is usually a unified diff.
 	Preview string `json:"preview,omitempty"`
+	// PreviewBytes is the size of the whole preview, where Preview is the beginning of one that Previews keeps.
+	PreviewBytes int64 `json:"previewBytes,omitempty"`
 	// Changes are what a call already did to a copy of the files: the question is which of them may hold. There may be
 	// more of them than are listed here; ChangeCount is how many.
 	Changes     []tongs.Change `json:"changes,omitempty"`

@@ -181,7 +181,7 @@ const maxPreview = 2 << 10
 // Scrub returns the question without secrets: what is kept of it once it is over.
 func (s Scrubber) Scrub(q Question) Question {
 	q.Args = s.secrets.Bounded(q.Args)
-	q.Preview = s.text(q.Preview)
+	q.Preview, q.PreviewBytes = s.text(q.Preview), 0
 	q.Message, q.Reason, q.Why = s.text(q.Message), s.text(q.Reason), s.text(q.Why)
 	q.Notes, q.Remember = s.texts(q.Notes), s.texts(q.Remember)
 	q.Effects = slices.Clone(q.Effects)

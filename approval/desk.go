@@ -32,6 +32,8 @@ type Desk struct {
 	// Hint says how a person answers the question with this ID, for the APPROVAL_REQUIRED error; nil names the tongs
 	// command.
 	Hint func(id string) string
+	// Previews keeps what is too long to stand in a question; nil keeps none.
+	Previews *Previews
 }
 
 // Ask asks the question and returns it with its answer, taken: the identical call will have to ask again. Equal

@@ -151,7 +151,13 @@ func (p *process) settle(ctx context.Context, res *sandbox.Result) (*Changed, er
 	}
 	o := &tongs.Outcome{
 		Changes: p.special(describe(set.Changes()), res.Report.Planted), Notes: p.remarks(set, res),
-		Preview: func(context.Context) (string, error) { return set.Preview(maxDiff), nil },
+	}
+	o.Preview = func(context.Context) (string, error) {
+		shown, whole := set.Begin(maxDiff)
+		if !whole {
+			o.Whole = set.WriteAll
+		}
+		return shown, nil
 	}
 	o.Identify = func(ctx context.Context) error { return identifyAll(ctx, set, o.Changes) }
 	keep, err := p.grant.(tongs.Judging).Judge(ctx, o)

@@ -3,8 +3,10 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
@@ -16,6 +18,7 @@ func (s *Server) approvalRoutes() []route {
 	return []route{
 		get("/api/approvals", "The questions that wait, and those that were answered last", s.listQuestions),
 		get("/api/approvals/{id}", "One question, with what helps to judge it", s.showQuestion),
+		get("/api/approvals/{id}/preview", "A part of a preview of any size", s.readPreview),
 		post("/api/approvals/{id}/answer", "Answer a question; the first answer wins, later ones get it with status 409", s.answer),
 		post("/api/rules/check", "Check lines that an approval would remember", s.checkLines),
 	}
@@ -82,6 +85,10 @@ func (s *Server) showQuestion(ctx context.Context, r request, _ struct{}) (quest
 	if err != nil {
 		return questionDetail{}, err
 	}
+	if q.PreviewBytes == 0 && len(q.Preview) > previewPage {
+		q.PreviewBytes = int64(len(q.Preview))
+		q.Preview = q.Preview[:pageEnd(q.Preview, true)]
+	}
 	d := questionDetail{
 		Question: q, State: q.StateAt(time.Now()), Effects: plainWords(q.Effects), Command: s.commandOf(q.Args, q.Effects),
 		Editable: q.ChangeCount == 0,
@@ -90,6 +97,68 @@ func (s *Server) showQuestion(ctx context.Context, r request, _ struct{}) (quest
 		d.Schema = spec.Input
 	}
 	return d, nil
+}
+
+// previewAt is where to read a preview.
+type previewAt struct {
+	Offset int `query:"offset"`
+}
+
+// previewPart is a part of a preview. Next is where the next part begins, Size how long the whole is.
+type previewPart struct {
+	Text   string `json:"text"`
+	Offset int64  `json:"offset"`
+	Next   int64  `json:"next"`
+	Size   int64  `json:"size"`
+}
+
+// previewPage is how much of a preview is shown at once, in bytes.
+const previewPage = 128 << 10
+
+func (s *Server) readPreview(ctx context.Context, r request, in previewAt) (previewPart, error) {
+	q, err := s.opt.Questions.Get(ctx, r.PathValue("id"))
+	if err != nil {
+		return previewPart{}, err
+	}
+	part := previewPart{Offset: int64(in.Offset), Size: q.PreviewBytes}
+	var from io.ReaderAt = strings.NewReader(q.Preview)
+	if q.PreviewBytes == 0 {
+		part.Size = int64(len(q.Preview))
+	} else {
+		f, err := s.opt.Previews.Open(q.ID)
+		if err != nil {
+			return part, err
+		}
+		defer f.Close()
+		from = f
+	}
+	if in.Offset < 0 || part.Offset > part.Size {
+		return part, tongs.Errorf(tongs.CodeInvalidArgs, "offset %d is outside of the preview, which has %d bytes", in.Offset, part.Size)
+	}
+	buf := make([]byte, min(previewPage+utf8.UTFMax, part.Size-part.Offset))
+	n, err := from.ReadAt(buf, part.Offset)
+	if err != nil && err != io.EOF {
+		return part, err
+	}
+	text := string(buf[:n])
+	text = text[:pageEnd(text, part.Offset+int64(n) < part.Size)]
+	part.Text, part.Next = strings.ToValidUTF8(text, "\ufffd"), part.Offset+int64(len(text))
+	return part, nil
+}
+
+// pageEnd is where a part of a text ends: after a line, or in the middle of one that is longer than a page.
+func pageEnd(text string, more bool) int {
+	if !more && len(text) <= previewPage {
+		return len(text)
+	}
+	end := min(len(text), previewPage)
+	if line := strings.LastIndexByte(text[:end], '\n'); line >= 0 {
+		return line + 1
+	}
+	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return end
 }
 
 // spec returns the spec of a tool, nil where there is none.

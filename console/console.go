@@ -42,6 +42,8 @@ type Options struct {
 	Engine    Engine
 	Audit     audit.Log
 	Questions approval.Store
+	// Previews has what is too long to stand in a question; nil has none.
+	Previews *approval.Previews
 	// Grants are the remembered approvals, Rules the rules in force. Nil shows none.
 	Grants policy.Book
 	Rules  func() []tongs.Rule

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -86,10 +87,14 @@ func (w *walk) answer(ctx context.Context, q approval.Question) (*approval.Answe
 		if q.Preview, err = w.preview(ctx); err != nil {
 			return nil, err
 		}
+		w.keepWhole(ctx, &q)
 	}
 	w.question = q.ID
 	w.sink.update(tongs.Update{Title: "waiting for approval", Waiting: q.ID})
 	asked, err := w.engine.opt.Approval.Ask(ctx, q)
+	if tongs.CodeOf(err) != tongs.CodeApprovalRequired { // else somebody may still want to read it
+		w.engine.opt.Approval.Previews.Drop(q.ID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +121,23 @@ func (w *walk) must(effects []tongs.Effect) bool {
 		}
 	}
 	return false
+}
+
+// keepWhole keeps what the preview of a question leaves out, so that a person can page through all of it.
+func (w *walk) keepWhole(ctx context.Context, q *approval.Question) {
+	whole := w.plan.Whole
+	if whole == nil {
+		return
+	}
+	size, err := w.engine.opt.Approval.Previews.Keep(q.ID, func(out io.Writer) (err error) {
+		defer w.guard("making a preview", &err)
+		return whole(ctx, out)
+	})
+	if err != nil {
+		q.Notes = append(q.Notes, "the preview is not whole, and the rest could not be kept: "+err.Error())
+		return
+	}
+	q.PreviewBytes = size
 }
 
 func (w *walk) preview(ctx context.Context) (string, error) {

@@ -103,7 +103,13 @@ func (w *walk) settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Chang
 	if err := o.Identify(ctx); err != nil {
 		return nil, err
 	}
-	w.plan, w.verdict.Rememberable = &tongs.Plan{Preview: o.Preview, Message: plan.Message}, false
+	shownPlan := &tongs.Plan{Message: plan.Message}
+	shownPlan.Preview = func(ctx context.Context) (string, error) {
+		text, err := o.Preview(ctx)
+		shownPlan.Whole = o.Whole
+		return text, err
+	}
+	w.plan, w.verdict.Rememberable = shownPlan, false
 	answer, err := w.answer(ctx, w.newOutcomeQuestion(o))
 	if tongs.CodeOf(err) == tongs.CodeApprovalRequired {
 		err = exactly(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/tongs-ai/tongs/internal/text"
 )
 
-// maxDiffed is the size of a file above which no difference is computed.
-const maxDiffed = 1 << 20
+// MaxDiffed is the size of a file above which no difference is computed.
+const MaxDiffed = 1 << 20
 
 // Side is one side of a difference: a state and what opens its content, which is called for files only.
 type Side struct {
@@ -100,7 +100,7 @@ func (s Side) read() (string, error) {
 	if s.State.Type != File {
 		return "", nil
 	}
-	if s.State.Size > maxDiffed {
+	if s.State.Size > MaxDiffed {
 		return "", errors.New("too large to compare")
 	}
 	r, err := s.Open()
@@ -108,7 +108,7 @@ func (s Side) read() (string, error) {
 		return "", err
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxDiffed+1))
+	data, err := io.ReadAll(io.LimitReader(r, MaxDiffed+1))
 	if err != nil {
 		return "", err
 	}

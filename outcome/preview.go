@@ -128,16 +128,26 @@ func (n Counts) String() string {
 // Preview shows the set in about so many bytes: how many changes there are, their diffs as far as there is room for
 // them, then the rest as a list, and how many are left out of that.
 func (s *Set) Preview(limit int) string {
+	shown, _ := s.Begin(limit)
+	return shown
+}
+
+// Begin is Preview, and reports whether that is all: the difference of every change.
+func (s *Set) Begin(limit int) (shown string, whole bool) {
 	var b strings.Builder
 	b.WriteString(s.Counts().String() + "\n")
 	i := 0
 	for ; i < len(s.changes); i++ {
+		if s.changes[i].large() {
+			break
+		}
 		d := s.diff(&s.changes[i])
 		if b.Len()+len(d) > limit*3/4 {
 			break
 		}
 		b.WriteString(d)
 	}
+	whole = i == len(s.changes)
 	for ; i < len(s.changes); i++ {
 		line := s.changes[i].line() + "\n"
 		if b.Len()+len(line) > limit {
@@ -148,5 +158,5 @@ func (s *Set) Preview(limit int) string {
 	if left := len(s.changes) - i; left > 0 {
 		fmt.Fprintf(&b, "and %d more\n", left)
 	}
-	return b.String()
+	return b.String(), whole
 }

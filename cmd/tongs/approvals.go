@@ -84,12 +84,12 @@ func (a *app) approvalsShowCommand() *cobra.Command {
 		if format == "json" {
 			return a.json(q)
 		}
-		return a.printQuestion(q)
+		return a.printQuestion(q, sys.previews)
 	})
 	return cmd
 }
 
-func (a *app) printQuestion(q approval.Question) error {
+func (a *app) printQuestion(q approval.Question, previews *approval.Previews) error {
 	var b strings.Builder
 	plain := func(string) lipgloss.Style { return lipgloss.NewStyle() }
 	line := func(label, text string) {
@@ -139,10 +139,29 @@ func (a *app) printQuestion(q approval.Question) error {
 	quoted(&b, indented(q.Args), 120, 0, plain)
 	if q.Preview != "" {
 		b.WriteString("preview:\n")
+	}
+	if q.PreviewBytes == 0 && q.Preview != "" {
 		quoted(&b, q.Preview, 120, 0, plain)
 	}
-	_, err := lipgloss.Fprint(a.out, b.String())
-	return err
+	if _, err := lipgloss.Fprint(a.out, b.String()); err != nil || q.PreviewBytes == 0 {
+		return err
+	}
+	f, err := previews.Open(q.ID)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	u := &untrusted{ReaderAt: f, size: q.PreviewBytes, style: plain}
+	for at := (spot{}); at.at < u.size; {
+		var rows []string
+		if rows, at, err = u.rows(at, 500, 120); err != nil {
+			return err
+		}
+		if _, err := lipgloss.Fprintln(a.out, strings.Join(rows, "\n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *app) approveCommand() *cobra.Command {
@@ -219,7 +238,7 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 		}
 	}
 	if answer.Approved {
-		if err := a.confirmApproval(ctx, q, answer); err != nil {
+		if err := a.confirmApproval(ctx, sys.previews, q, answer); err != nil {
 			return err
 		}
 	} else {
@@ -240,16 +259,21 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 	return nil
 }
 
-func (a *app) confirmApproval(ctx context.Context, q approval.Question, answer approval.Answer) error {
+func (a *app) confirmApproval(ctx context.Context, previews *approval.Previews, q approval.Question, answer approval.Answer) error {
 	t, err := openTerminal()
 	if err != nil {
 		return fmt.Errorf("approving needs a person at a real terminal, and this process has none; run 'tongs approvals approve %s' in one", q.ID)
 	}
 	defer t.close()
-	p := &prompt{terminal: t, asker: &asker{}, q: q, palette: newPalette()}
+	p := &prompt{terminal: t, asker: &asker{previews: previews}, q: q, palette: newPalette()}
 	if q.ChangeCount > 0 {
 		p.fold()
-		p.showOutcome(true, 0)
+		if q.PreviewBytes > 0 {
+			if err := p.pageAll(ctx); err != nil {
+				return err
+			}
+		}
+		p.showOutcome(q.PreviewBytes == 0, 0)
 	} else {
 		p.show(0)
 	}
@@ -286,7 +310,7 @@ func (a *app) approvalsWatchCommand() *cobra.Command {
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
 		w := watcher{app: a, store: sys.questions, format: format, seen: map[string]bool{}}
-		w.asker = &asker{cancel: cancel, validate: a.validateArgs}
+		w.asker = &asker{cancel: cancel, validate: a.validateArgs, previews: sys.previews}
 		return w.run(ctx)
 	})
 	return cmd

@@ -28,6 +28,8 @@ type asker struct {
 	cancel context.CancelFunc
 	// validate checks edited arguments; nil accepts any object.
 	validate func(ctx context.Context, tool string, args json.RawMessage) error
+	// previews has what is too long to stand in a question; nil has none.
+	previews *approval.Previews
 }
 
 var _ approval.Channel = (*asker)(nil)
@@ -102,7 +104,11 @@ func (p *prompt) choose(ctx context.Context, key byte) (*approval.Answer, error)
 	case 'n':
 		return p.deny(ctx)
 	case 'v':
-		p.show(0)
+		if err := p.pageAll(ctx); err != nil {
+			return nil, err
+		}
+		p.about(0)
+		p.effects()
 		return nil, nil
 	default:
 		return nil, errCancelled
@@ -156,6 +162,11 @@ func (p *prompt) show(limit int) {
 		quoted(p.w, p.q.Preview, width, limit, diffStyle(p.palette))
 	}
 	p.about(limit)
+	p.effects()
+}
+
+// effects prints what the call would do.
+func (p *prompt) effects() {
 	fmt.Fprintln(p.w, p.title.Render("It would:"))
 	for _, line := range effectLines(p.q.Effects) {
 		fmt.Fprintln(p.w, "  "+line)

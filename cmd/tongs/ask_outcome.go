@@ -32,7 +32,7 @@ const (
 func (p *prompt) runOutcome(ctx context.Context) (*approval.Answer, error) {
 	p.fold()
 	room := p.height() - aroundLines - min(len(p.q.Changes), listLines)
-	inline := lineCount(p.q.Preview) <= max(inlineLines, room)
+	inline := p.q.PreviewBytes == 0 && lineCount(p.q.Preview) <= max(inlineLines, room)
 	p.showOutcome(inline, listLines)
 	for {
 		p.outcomeChoices(inline)
@@ -81,7 +81,11 @@ func (p *prompt) outcomeChoices(inline bool) {
 		option("l", "list all the changes")
 	}
 	if !inline {
-		option("d", fmt.Sprintf("show the difference, %s", plural(lineCount(p.q.Preview), "line")))
+		size := plural(lineCount(p.q.Preview), "line")
+		if p.q.PreviewBytes > 0 {
+			size = output.Bytes(p.q.PreviewBytes)
+		}
+		option("d", "show the whole difference, "+size)
 	}
 	option("n", "drop all, with a reason that the agent sees")
 }
@@ -99,10 +103,7 @@ func (p *prompt) chooseOutcome(ctx context.Context, key byte) (*approval.Answer,
 	case 'l':
 		return nil, p.page(ctx, func(w io.Writer) { p.changeList(w, p.q.Changes, 0) })
 	case 'd', 'v':
-		err := p.page(ctx, func(w io.Writer) {
-			quoted(w, indented(p.q.Args), p.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
-			quoted(w, p.q.Preview, p.width(), 0, diffStyle(p.palette))
-		})
+		err := p.pageAll(ctx)
 		if err == nil {
 			fmt.Fprintln(p.w, p.title.Render("It changed:"))
 			p.changeList(p.w, p.q.Changes, listLines)
@@ -121,7 +122,7 @@ func (p *prompt) showOutcome(inline bool, list int) {
 	quoted(p.w, indented(p.q.Args), p.width(), min(list, 10), func(string) lipgloss.Style { return lipgloss.NewStyle() })
 	if inline && p.q.Preview != "" {
 		fmt.Fprintln(p.w, p.faint.Render("The difference:"))
-		quoted(p.w, p.q.Preview, p.width(), 0, diffStyle(p.palette))
+		quoted(p.w, p.q.Preview, p.width(), max(inlineLines, p.height()), diffStyle(p.palette))
 	}
 	p.about(list)
 	fmt.Fprintln(p.w, p.title.Render("It changed:"))

@@ -22,7 +22,7 @@ import (
 // console makes the console of a system.
 func (s *system) console(hub *webconsole.Hub, token string, f serveFlags) (*webconsole.Server, error) {
 	return webconsole.New(webconsole.Options{
-		Engine: s.engine, Audit: s.audit, Questions: s.questions, Grants: s.grants, Hub: hub, Mode: s.cfg.Mode,
+		Engine: s.engine, Audit: s.audit, Questions: s.questions, Previews: previewsIn(s.stateDir), Grants: s.grants, Hub: hub, Mode: s.cfg.Mode,
 		Rules: s.rules, Spill: filepath.Join(s.stateDir, "spill"), Tools: s.toolStates, MetricsToken: token, StateDir: s.stateDir,
 		Files: func(dir string) (tongs.FileView, error) {
 			at, err := s.workspace.Resolve(tongs.Path{Rel: "."}, dir)

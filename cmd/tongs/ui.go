@@ -96,7 +96,7 @@ func newPalette() palette {
 	}
 }
 
-// maxLine is how much of one line of untrusted text is shown.
+// maxLine is how much of one line of untrusted text is shown where not all of a text is.
 const maxLine = 4000
 
 // quoted prints untrusted text, each line of it, wrapped to the width, behind a bar. It prints at most limit lines of
@@ -112,8 +112,8 @@ func quoted(w io.Writer, text string, width, limit int, style func(line string) 
 	for _, line := range lines {
 		s := style(line)
 		line = strings.ReplaceAll(line, "\t", "    ")
-		if r := []rune(line); len(r) > maxLine {
-			line = fmt.Sprintf("%s … (%d more characters in this line)", string(r[:maxLine]), len(r)-maxLine)
+		if r := []rune(line); limit > 0 && len(r) > maxLine {
+			line = fmt.Sprintf("%s … (%d more characters in this line; v shows all)", string(r[:maxLine]), len(r)-maxLine)
 		}
 		for part := range strings.SplitSeq(ansi.Hardwrap(line, max(20, width-2), true), "\n") {
 			fmt.Fprintln(w, bar+s.Render(part))

@@ -165,6 +165,7 @@ type state struct {
 	db        *durable.DB
 	audit     audit.Log
 	questions approval.Store
+	previews  *approval.Previews
 	grants    policy.Book
 }
 
@@ -192,7 +193,7 @@ func openState(dir string, c *config.Checkpoint) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &state{db: db, audit: db.Audit(), questions: db.Questions(approval.Options{}), grants: db.Grants()}, nil
+	return &state{db: db, audit: db.Audit(), questions: db.Questions(approval.Options{}), previews: previewsIn(dir), grants: db.Grants()}, nil
 }
 
 // open wires a system. This is the only place where the parts meet.
@@ -294,9 +295,9 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 		Stream: int(l.StreamBytes), Content: int(l.ContentBytes), Value: int(l.ValueBytes),
 		Attachment: int(l.AttachmentBytes), Spill: l.SpillBytes,
 	}}
-	opt.Approval = &approval.Desk{Store: s.questions, Hint: answerHint(s.stateDir)}
+	opt.Approval = &approval.Desk{Store: s.questions, Hint: answerHint(s.stateDir), Previews: previewsIn(s.stateDir)}
 	if w.cancel != nil {
-		ask := &asker{cancel: w.cancel}
+		ask := &asker{cancel: w.cancel, previews: opt.Approval.Previews}
 		ask.validate = func(ctx context.Context, tool string, args json.RawMessage) error {
 			_, err := s.engine.Validate(ctx, tool, args)
 			return err

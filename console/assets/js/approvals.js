@@ -4,7 +4,7 @@ import {$, h, fill, ago, bytes, debounce, empty, failure, toast, plural, when} f
 import {get, post} from './api.js';
 import {stream} from './shell.js';
 import {Form} from './form.js';
-import {diff, isDiff} from './diff.js';
+import {diff, isDiff, lines} from './diff.js';
 import {args, answered, badge, chain, commandTree, effects} from './say.js';
 import {seen} from './text.js';
 
@@ -18,6 +18,33 @@ const kinds = {read: ['reads', ''], write: ['writes', 'blue'], execute: ['runs',
 const kindBadge = kind => badge(...(kinds[kind] ?? [kind, '']));
 
 const section = (title, ...children) => h('section', {}, h('h3', {}, title), children);
+
+// paged shows a preview: at once, or one part after the other where it is longer than that. Only the part on the screen is kept.
+function paged(q) {
+  if (!q.previewBytes) return diff(q.preview);
+  const part = h('div', {class: 'part'}), where = h('span', {class: 'muted small', role: 'status'});
+  const before = []; // where the parts began that one can go back to
+  let at = 0, next = 0, size = q.previewBytes;
+  const button = (id, label, go) => h('button', {type: 'button', class: 'quiet', data: {page: id}, onclick: go}, label);
+  const start = button('start', 'Start', () => { before.length = 0; load(0); });
+  const back = button('back', 'Back', () => load(before.pop() ?? 0));
+  const on = button('next', 'Next', () => { before.push(at); load(next); });
+  const end = button('end', 'End', () => { before.push(at); load(Math.max(0, size - 32768)); });
+  const load = async offset => {
+    try {
+      const d = await get('/api/approvals/' + encodeURIComponent(q.id) + '/preview', {offset});
+      [at, next, size] = [d.offset, d.next, d.size];
+      fill(part, lines(d.text));
+      where.textContent = bytes(at) + ' to ' + bytes(next) + ' of ' + bytes(size);
+      start.disabled = back.disabled = at === 0;
+      on.disabled = end.disabled = next >= size;
+    } catch (error) {
+      fill(part, failure(error));
+    }
+  };
+  load(0);
+  return h('div', {class: 'paged'}, h('div', {class: 'actions'}, start, back, on, end, where), part);
+}
 
 // Question is one question on the screen.
 class Question {
@@ -72,9 +99,9 @@ class Question {
       (q.notes ?? []).map(n => h('p', {class: 'note small'}, seen(n)))),
     h('div', {class: 'pad'},
       changes ? this.#changes(q) : d.command ? section('The command', commandTree(d.command)) : null,
-      q.preview && (isDiff(q.preview) || !d.command) ? section(changes ? 'What it changed' : 'Preview', diff(q.preview)) : null,
+      q.preview && (isDiff(q.preview) || !d.command || q.previewBytes) ? section(changes ? 'What it changed' : 'Preview', paged(q)) : null,
       changes ? null : section('It would', effects(d.effects)),
-      q.preview && d.command && !isDiff(q.preview) ? h('details', {}, h('summary', {}, 'The same as a terminal shows it'), diff(q.preview)) : null,
+      q.preview && d.command && !isDiff(q.preview) && !q.previewBytes ? h('details', {}, h('summary', {}, 'The same as a terminal shows it'), diff(q.preview)) : null,
       this.#arguments(d), this.#facts(q)));
     this.#answer(q);
     if (d.state !== 'pending') this.over(d.state, q.answer);

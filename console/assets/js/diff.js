@@ -80,6 +80,12 @@ const fileName = f => {
   return name.replace(/^[ab]\//, '');
 };
 
+// lines shows a part of a diff as it is, line by line: where a part begins, nothing tells which file it is of.
+export function lines(text) {
+  const kind = line => line.startsWith('+') ? 'add' : line.startsWith('-') ? 'del' : line.startsWith('@@') ? 'hunk' : '';
+  return h('pre', {class: 'code lines'}, text.replace(/\n$/, '').split('\n').map(line => h('span', {class: kind(line)}, seen(line) + '\n')));
+}
+
 // diff shows a text: as a diff where it is one, else as it is.
 export function diff(text) {
   if (!isDiff(text)) return h('pre', {class: 'code'}, seen(text));
