@@ -25,7 +25,11 @@
 // program that has such options, an assignment that changes what runs (PATH, LD_PRELOAD, GIT_*, ...), a path outside
 // the roots. What cannot be parsed is an error: what nobody could read is not run.
 //
-// A workspace file that would execute is bound by its content: its hash is the version of the effect.
+// The variables that a program is given, beyond those that every program has, belong to its effect, whatever way they got
+// there: package policy lets a pattern cover those that it names, and harmless ones.
+//
+// A workspace file that would execute is bound by its content, together with the files that its text plainly names as run
+// or included: a hash over them is the version of the effect.
 //
 // What is too large is unknown too: more than 64 KiB of text, 1,000 commands (each iteration and call counts), 30,000
 // words, 4,000 paths, or nesting beyond what a person writes. The time is bounded by these.
