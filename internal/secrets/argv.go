@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -255,10 +256,16 @@ func readsSecret(argv []string) bool {
 			return true
 		}
 		for _, arg := range argv[i+1:] {
-			if arg == with || len(with) == 2 && with[0] == '-' && len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.Contains(arg, with[1:]) {
+			if slices.ContainsFunc(strings.Fields(with), func(flag string) bool { return isOrBundles(arg, flag) }) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// isOrBundles reports whether an argument is a flag, or several letters of which it is one.
+func isOrBundles(arg, flag string) bool {
+	letters := len(flag) == 2 && len(arg) > 1 && arg[0] == '-' && arg[1] != '-'
+	return arg == flag || letters && strings.Contains(arg, flag[1:])
 }

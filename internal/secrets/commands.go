@@ -39,7 +39,7 @@ func commands(text string) (found []Match) {
 	budget := 4*len(text) + 64<<10 // what may be read again: a program may stand in the arguments of another
 	open := quoting{text: text}
 	for i := 0; i < len(text); i++ {
-		if !starts[text[i]] || i > 0 && nameByte(text[i-1]) {
+		if !starts[text[i]] || i > 0 && nameByte(text[i-1]) && !escape(text, i-1) || escape(text, i) {
 			continue
 		}
 		end := i
@@ -66,6 +66,11 @@ func commands(text string) (found []Match) {
 		i = end - 1
 	}
 	return found
+}
+
+// escape reports whether the byte at i is the second of a line end or tab inside a string of another language: \\n.
+func escape(text string, i int) bool {
+	return i > 0 && text[i-1] == '\\' && strings.IndexByte("nrt", text[i]) >= 0
 }
 
 func lineEnd(text string) int {
@@ -163,7 +168,9 @@ func (r *reader) command() (words []argument, here *argument) {
 			break
 		}
 		words = append(words, w)
-		r.listed()
+		if !r.listed() && len(words) == 1 {
+			r.quotedName()
+		}
 	}
 	return words, here
 }
@@ -182,22 +189,50 @@ func (r *reader) blanks() {
 	}
 }
 
-// listed moves over what divides the strings of a list in a program: ["curl", "-u", "a:b"].
-func (r *reader) listed() {
+// listed moves over what divides the strings of a list in a program, ["curl", "-u", "a:b"] or {"command": "curl", "args":
+// ["-u", "a:b"]}, and reports whether that was there.
+func (r *reader) listed() bool {
 	mark, width := r.mark(r.pos)
 	if width == 0 || mark != r.around {
-		return
+		return false
 	}
-	i := r.pos + width
-	comma := false
-	for ; i < r.stop && strings.IndexByte(" \t\n,[(", r.text[i]) >= 0; i++ {
-		comma = comma || r.text[i] == ','
-	}
+	i, comma := r.divided(r.pos + width)
 	next, width := r.mark(i)
 	if !comma || width == 0 || next.depth != r.around.depth {
-		return
+		return false
 	}
-	r.pos, r.around = i+width, next
+	i += width
+	for _, key := range [...]string{"args", "arguments", "argv"} {
+		if !strings.HasPrefix(r.text[i:r.stop], key) {
+			continue
+		}
+		end := i + len(key)
+		if m, width := r.mark(end); width > 0 && m == next {
+			at, _ := r.divided(end + width)
+			if m, width := r.mark(at); width > 0 && m.depth == next.depth {
+				i, next = at+width, m
+			}
+		}
+		break
+	}
+	r.pos, r.around = i, next
+	return true
+}
+
+// divided moves over what stands between strings, and reports whether a comma was there.
+func (r *reader) divided(i int) (at int, comma bool) {
+	for ; i < r.stop && strings.IndexByte(" \t\n,:[(", r.text[i]) >= 0; i++ {
+		comma = comma || r.text[i] == ','
+	}
+	return i, comma
+}
+
+// quotedName moves over a quotation mark that ends the name of the program and not the command: "/opt/my curl" -u a:b.
+func (r *reader) quotedName() {
+	mark, width := r.mark(r.pos)
+	if end := r.pos + width; width > 0 && mark == r.around && end < r.stop && (r.text[end] == ' ' || r.text[end] == '\t') {
+		r.pos, r.around = end, quoteMark{}
+	}
 }
 
 // mark returns the quotation mark at i and its width with its backslashes, 0 where there is none.
@@ -233,6 +268,10 @@ func (r *reader) word() (w argument, ok bool) {
 			continue
 		}
 		c := r.text[r.pos]
+		if c == '$' && r.pos+1 < r.stop && (r.text[r.pos+1] == '\'' || r.text[r.pos+1] == '"') {
+			r.pos++ // $'...'
+			continue
+		}
 		if mark := markEnd(r.text[:r.stop], r.pos); mark > 0 { // one word, though it has a space
 			for ; r.pos < mark; r.pos++ {
 				w.text, w.at, ok = append(w.text, r.text[r.pos]), append(w.at, r.pos), true

@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,15 @@ var hits = []string{
 	`curl -d '{"a":"b \"c\""}' -u me:PW x`,
 }
 
+// disguised are hits that an attack on the first version found, or tried to.
+var disguised = []string{
+	`mysql "-pPW" db`, `mysql $'-pPW'`, `eval "curl -u me:PW x"`, "bash <<EOF\ncurl -u me:PW x\nEOF", "curl\t-u\tme:PW", "curl -u \\\n me:PW x", `curl -u me:"PW" x`,
+	`curl -u me:PW`, `(curl -u me:PW x)`, `{ curl -u me:PW x; }`, `curl -u me:PW>out`, `curl x -u me:PW|cat`, `! curl -u me:PW x`, `nohup curl -u me:PW x &`, `ssh h "curl -u me:PW x"`, `ssh h 'mysql -pPW -e "select 1"'`,
+	`python3 -c 'import os; os.system("mysql -pPW")'`, `node -e "require('child_process').execSync('curl -u me:PW x')"`, "x=`mysql -pPW`", `docker run --rm img sh -c "sshpass -p PW ssh h"`, `"C:\\bin\\curl.exe" -u me:PW x`,
+	`{"cmd":["bash","-c","mysql -pPW"]}`, `{"command":"mysql","args":["-u","root","-pPW"]}`, `{"program":"/usr/bin/curl","args":["-u","me:PW"]}`, `{"script":"set -e\ncurl -u me:PW x\n"}`, `curl -u=me:PW x`, `sudo -S <<< "PW" id`, `printf "PW" | sudo -S id`, `echo "PW" | sudo --stdin id`,
+	`echo PW | sudo -p '' -S id`, `curl -sLu 'me:PW' x`, `curl --proxy-user 'me:PW' x`, `curl -H "X-Auth-Token: PW"`, `mysql --password="PW"`, `mysqldump -uroot "-p"PW`,
+}
+
 // misses hold no secret, and stay as they are.
 var misses = []string{
 	"docker run -p 80:80 nginx", "docker run -p 8080:80 -e A=b app login", "docker ps", "ssh -p 22 me@host", "mkdir -p a/b", "cp -p a b", "tar -xpf a.tar", "tar -p -xf a", "mysql -p db", "mysql -u root -P 3306 db",
@@ -56,11 +66,12 @@ var misses = []string{
 
 func TestCommands(t *testing.T) {
 	const pw = "hUnter2-x9"
-	for _, hit := range hits {
+	for _, hit := range slices.Concat(hits, disguised) {
 		in := strings.ReplaceAll(hit, "PW", pw)
 		for name, kept := range map[string]string{
 			"text": (&Redactor{}).Text(in),
 			"JSON": string((&Redactor{}).Bounded(quote(in))),
+			"raw":  string((&Redactor{}).Bounded([]byte(in))),
 		} {
 			if strings.Contains(kept, "nter2") || strings.Contains(kept, "x9") {
 				t.Errorf("%s: %q became %q", name, in, kept)
@@ -70,7 +81,7 @@ func TestCommands(t *testing.T) {
 		if again := (&Redactor{}).Text(once); again != once {
 			t.Errorf("not stable: %q became %q", once, again)
 		}
-		if first := strings.Fields(in)[0]; !strings.Contains(first, "=") && !strings.Contains(first, "(") && !strings.ContainsAny(first, `{["`) && !strings.HasPrefix(once, first) {
+		if first := strings.Fields(in)[0]; slices.Contains(hits, hit) && !strings.Contains(first, "=") && !strings.Contains(first, "(") && !strings.ContainsAny(first, `{["`) && !strings.HasPrefix(once, first) {
 			t.Errorf("too much is gone: %q became %q", in, once)
 		}
 	}

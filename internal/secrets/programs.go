@@ -64,10 +64,10 @@ var usages = [][2]string{
 	{"kinit", "--password X"},
 }
 
-// readers are programs that read a secret from their standard input, with the argument that makes them do so. What echo
+// readers are programs that read a secret from their standard input, with the arguments that make them do so. What echo
 // or printf sends them is one.
 var readers = map[string]string{
-	"sudo": "-S", "chpasswd": "", "passwd": "--stdin", "docker": "--password-stdin", "podman": "--password-stdin",
+	"sudo": "-S --stdin", "chpasswd": "", "passwd": "--stdin", "docker": "--password-stdin", "podman": "--password-stdin",
 	"gh": "--with-token", "cryptsetup": "", "kinit": "", "smbpasswd": "-s", "vault": "-", "glab": "--stdin",
 	"helm": "--password-stdin", "oras": "--password-stdin", "skopeo": "--password-stdin", "gpg": "--passphrase-fd",
 }
