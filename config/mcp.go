@@ -28,6 +28,8 @@ type MCPServer struct {
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// Unconfined is set by sandbox: off, a person's explicit wish to run the server outside the sandbox.
 	Unconfined bool `json:"unconfined,omitempty"`
+	// Unpinned is set by pin: none: the server runs whatever its program is by now.
+	Unpinned bool `json:"unpinned,omitempty"`
 }
 
 // readMCP reads the MCP servers, which stand under mcp or, as in a worker file, under toolsets.mcp.
@@ -50,7 +52,7 @@ func (l *layer) readServer(f field) {
 	m := MCPServer{Entry: l.entry(f.value), Name: f.key}
 	m.Origin = l.origin(f.keyAt)
 	before := len(l.problems)
-	l.object(f.value, map[string]func(value){
+	readers := map[string]func(value){
 		"command":  func(v value) { m.Command, _ = l.text(v) },
 		"url":      func(v value) { m.URL, _ = l.text(v) },
 		"args":     func(v value) { m.Args = l.words(v) },
@@ -68,7 +70,14 @@ func (l *layer) readServer(f field) {
 			}
 			m.Timeout = d
 		},
-	})
+	}
+	if l.kind != tongs.LayerWorker {
+		readers["pin"] = func(v value) {
+			w, ok := l.word(v, "content", "none")
+			m.Unpinned = ok && w == "none"
+		}
+	}
+	l.object(f.value, readers)
 	if l.kind == tongs.LayerWorker && m.Command == "" && m.URL == "" {
 		return // a worker may name a server that the configuration defines
 	}

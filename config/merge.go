@@ -18,6 +18,12 @@ func merge(layers []*layer, opt Options) *Config {
 	c.mergeAudit(layers)
 	for _, l := range layers {
 		c.Rules = append(c.Rules, l.rules...)
+		for i := range l.toolsets.MCP {
+			if m := &l.toolsets.MCP[i]; m.Unpinned && (l.kind == tongs.LayerWorkspace || l.narrow) {
+				m.Unpinned = false
+				c.ignore(m.Origin, "pin: none", "only your own configuration, or the administrator's, can say so")
+			}
+		}
 		c.Toolsets.merge(l.toolsets)
 		for _, r := range l.rules {
 			if l.narrow && r.Decision == tongs.PreApproved {

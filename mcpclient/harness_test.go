@@ -32,6 +32,8 @@ type desk struct {
 	dir      string
 	rules    []tongs.Rule
 	guard    *netguard.Guard
+	// programs is a private directory of programs that the sandbox shows.
+	programs string
 
 	mu    sync.Mutex
 	asked []approval.Question
@@ -76,12 +78,15 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d.confined = confine.New(confine.Options{Runner: runner, Workspace: ws, Guard: d.guard, Private: func(string) bool { return true }})
+	d.programs = tb.TempDir()
+	d.confined = confine.New(confine.Options{
+		Runner: runner, Workspace: ws, Guard: d.guard, Private: func(string) bool { return true }, Programs: d.programs,
+	})
 	d.opt = mcpclient.Options{
 		Servers: []mcpclient.Server{{
 			Name: "srv", Command: link(tb, d.dir), Env: map[string]string{"MCP_TEST_SERVER": "on"}, Tools: []string{"*"},
 		}},
-		Store: mcpclient.Directory(filepath.Join(tb.TempDir(), "mcp")), Root: d.dir, Backoff: time.Nanosecond, Grace: 5 * time.Second,
+		Store: mcpclient.Directory(filepath.Join(tb.TempDir(), "mcp")), Root: d.dir, Packages: filepath.Join(d.programs, "mcp"), Backoff: time.Nanosecond, Grace: 5 * time.Second,
 	}
 	if edit != nil {
 		edit(&d.opt)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/tongs-ai/tongs/internal/shown"
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
 	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/sandbox"
 )
 
 // host is one configured server: what is known of it, and its session while it runs.
@@ -37,6 +39,8 @@ type host struct {
 	learned []string
 	// asked are the hosts that calls asked for, by call.
 	asked recent[[]tongs.Effect]
+	// known are the parts of the program as they were last read.
+	known []Part
 	// hashed is what the program was when it was last read.
 	hashed hashed
 	// planned are the programs that calls were planned with, by call.
@@ -60,6 +64,8 @@ type launch struct {
 	hosts    []string
 	// readOnly keeps the program from writing to any root.
 	readOnly bool
+	// pin is what was decided to run; nil runs the configured command as it is.
+	pin *pin
 	// verify makes sure, right before it is started, that the program is the one that was decided on. Nil need not.
 	verify func() error
 }
@@ -79,10 +85,11 @@ func (h *host) session(ctx context.Context, l launch) (*session, error) {
 		return nil, tongs.Errorf(tongs.CodeCancelled, "the program is ending, and starts no more MCP servers")
 	}
 	if s != nil && s.alive() {
-		if missing := slices.ContainsFunc(l.hosts, func(host string) bool { return !slices.Contains(s.hosts, host) }); !missing || s.busy() > 0 {
+		missing := slices.ContainsFunc(l.hosts, func(host string) bool { return !slices.Contains(s.hosts, host) })
+		if other := l.pin != nil && s.program != l.pin.program.Digest(); !missing && !other || s.busy() > 0 {
 			return s, nil
 		}
-		s.stop() // it was started when fewer hosts were decided
+		s.stop() // it was started when fewer hosts were decided, or as another program
 	}
 	if wait > 0 {
 		return nil, tongs.Errorf(tongs.CodeExecutionError, "%s failed and is not started again for %s: %w",
@@ -147,7 +154,106 @@ func (h *host) start(ctx context.Context, l launch) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, h.see(s.definitions())
+	return s, h.see(s.definitions(), l.pin.made())
+}
+
+// path is where the command is looked up.
+func (h *host) path() (string, error) {
+	if h.cfg.Unconfined {
+		return os.Getenv("PATH"), nil
+	}
+	return h.set.paths()
+}
+
+// sandboxPath is the PATH that programs in the sandbox have.
+func sandboxPath(root string) (string, error) {
+	for _, e := range sandbox.Default(root, sandbox.PresetOptions{}).Env {
+		if path, ok := strings.CutPrefix(e, "PATH="); ok {
+			return path, nil
+		}
+	}
+	return "", tongs.Errorf(tongs.CodeInternal, "the sandbox has no PATH")
+}
+
+// changedProgram says what changed of an approved program, empty where nothing did.
+func (h *host) changedProgram(r *Record) string {
+	if !h.cfg.Local() || r.Approved == nil {
+		return ""
+	}
+	_, p, err := h.program(h.set.opt.Root)
+	switch {
+	case err != nil:
+		return err.Error()
+	case p.Digest() != r.Program.Digest():
+		return "its program changed since you approved it: " + p.differs(r.Program)
+	}
+	return ""
+}
+
+// pin is a program that was decided on: how it runs, what it is made of, nil where it is not pinned, and in which state.
+type pin struct {
+	argv    []string
+	program *Program
+	state   string
+}
+
+func (p *pin) made() *Program {
+	if p == nil {
+		return nil
+	}
+	return p.program
+}
+
+// pin finds what would run in a directory.
+func (h *host) pin(dir string) (*pin, error) {
+	argv, program, err := h.program(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &pin{argv, program, program.state()}, nil
+}
+
+// prepare finds what would run, for a person who looks at the server. A package that is missing is installed.
+func (l *launch) prepare(ctx context.Context, h *host) (err error) {
+	if kindOf(h.cfg.Command) == "npx" && !h.cfg.Unpinned {
+		if _, err := os.Lstat(filepath.Join(h.place(), launcher)); err != nil {
+			if err := h.install(ctx, l.dir); err != nil {
+				return err
+			}
+		}
+	}
+	l.pin, err = h.pin(l.dir)
+	return err
+}
+
+// same fails where the program is no longer the one that was decided on. One that was only touched is.
+func (l *launch) same(h *host) error {
+	if l.pin.made() == nil || l.pin.program.state() == l.pin.state {
+		return nil
+	}
+	if now, err := h.pin(l.dir); err == nil && now.program.Digest() == l.pin.program.Digest() {
+		l.pin.state = now.state
+		return nil
+	}
+	return l.changed(h)
+}
+
+// still fails where the program was changed since it was found the same, even if it is the same again.
+func (l *launch) still(h *host) error {
+	if l.pin.made() == nil || l.pin.program.state() == l.pin.state {
+		return nil
+	}
+	return l.changed(h)
+}
+
+func (l *launch) changed(h *host) error {
+	why := fmt.Sprintf("the program of %s changed while it was started", h.cfg.called())
+	if len(l.effects) == 0 {
+		return tongs.Errorf(tongs.CodeStaleFile, "%s; look at it again", why)
+	}
+	e := l.effects[0]
+	e.MustAsk, e.Version = true, tongs.Version("mcp:"+digest([]byte(l.pin.program.state())))
+	return &tongs.Need{Effects: []tongs.Effect{e}, Reason: why}
 }
 
 // errSilent is why a server is asked in the old way.
@@ -174,11 +280,16 @@ func (h *host) attempt(ctx context.Context, l launch, protocol string, patience 
 	s := newSession(h, l.hosts)
 	var err error
 	if h.cfg.Local() {
-		if l.verify != nil {
+		if err = l.same(h); err == nil && l.verify != nil {
 			err = l.verify()
 		}
 		if err == nil {
-			err = s.program(ctx, l)
+			err = s.start(ctx, l)
+		}
+		if err == nil { // what was started is what was read, or it ends before it is told anything
+			if err = l.still(h); err != nil {
+				s.stop()
+			}
 		}
 	} else {
 		s.web, err = newWeb(&h.cfg, h.set.opt.Guard, h.login, h.set.opt.Lookup)
@@ -264,15 +375,21 @@ func (h *host) record() (*Record, error) {
 }
 
 // see keeps what the server says of itself, and tells of changes.
-func (h *host) see(defs *Definitions) error {
+func (h *host) see(defs *Definitions, program *Program) error {
 	r, err := h.record()
 	if err != nil {
 		return err
 	}
-	if r.Seen != nil && r.Seen.Digest() == defs.Digest() && r.Seen.Version == defs.Version && r.Seen.Protocol == defs.Protocol {
+	same := r.Seen != nil && r.Seen.Digest() == defs.Digest() && r.Seen.Version == defs.Version && r.Seen.Protocol == defs.Protocol
+	if same && (program == nil || slices.Equal(r.SeenProgram.parts(), program.Parts)) {
 		return nil
 	}
-	err = h.set.opt.Store.Update(h.cfg.Name, h.identity, func(r *Record) { r.Seen, r.SeenAt = defs, time.Now() })
+	err = h.set.opt.Store.Update(h.cfg.Name, h.identity, func(r *Record) {
+		r.Seen, r.SeenAt = defs, time.Now()
+		if program != nil {
+			r.SeenProgram = program
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("what the MCP server %s says of itself could not be kept: %w", h.cfg.Name, err)
 	}

@@ -25,9 +25,12 @@ type Record struct {
 	Seen   *Definitions `json:"seen,omitempty"`
 	SeenAt time.Time    `json:"seenAt,omitzero"`
 	// Approved is what a person looked at and approved.
-	Approved   *Definitions `json:"approved,omitempty"`
-	ApprovedBy string       `json:"approvedBy,omitempty"`
-	ApprovedAt time.Time    `json:"approvedAt,omitzero"`
+	Approved *Definitions `json:"approved,omitempty"`
+	// Program is what was approved to run, nil where it is not pinned; SeenProgram is what ran when the server was last asked.
+	Program     *Program  `json:"program,omitempty"`
+	SeenProgram *Program  `json:"seenProgram,omitempty"`
+	ApprovedBy  string    `json:"approvedBy,omitempty"`
+	ApprovedAt  time.Time `json:"approvedAt,omitzero"`
 }
 
 // Store keeps records. Implementations are safe for concurrent use, also by several processes.

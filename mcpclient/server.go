@@ -32,6 +32,8 @@ type Server struct {
 	Network []string
 	// Unconfined runs the command outside the sandbox: a person's explicit wish.
 	Unconfined bool
+	// Unpinned runs the command whatever it is by now: a person's explicit wish, for a server that is being worked on.
+	Unpinned bool
 	// Timeout bounds each call; zero is [DefaultTimeout].
 	Timeout time.Duration
 	// Origin is where it is configured, for people.
@@ -46,6 +48,9 @@ type Server struct {
 
 // DefaultTimeout bounds a call of a server that has no bound of its own.
 const DefaultTimeout = 120 * time.Second
+
+// packageName is a name of the registry of npm.
+var packageName = regexp.MustCompile(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-zA-Z0-9._~-]*$`)
 
 var serverName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
 
@@ -160,7 +165,8 @@ func (s *Server) identity() string {
 		Headers        map[string]string
 		Network        []string
 		OutsideSandbox bool
-	}{s.Name, s.Command, s.Args, s.Env, s.URL, s.Headers, s.Network, s.Unconfined})
+		Unpinned       bool `json:",omitempty"`
+	}{s.Name, s.Command, s.Args, s.Env, s.URL, s.Headers, s.Network, s.Unconfined, s.Unpinned})
 	if err != nil { // strings and maps of strings always encode
 		return ""
 	}

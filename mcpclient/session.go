@@ -36,6 +36,8 @@ type session struct {
 	web     *web          // nil for a command
 	stderr  *tail
 	started time.Time
+	// program is the digest of what was started, empty where that is not pinned.
+	program string
 	// hosts are those that the program may reach.
 	hosts []string
 	// down is closed when the session is of no more use, exited when its program is gone.
@@ -59,19 +61,24 @@ func (s *session) alive() bool {
 	}
 }
 
-// program starts the server's program.
-func (s *session) program(ctx context.Context, l launch) error {
+// start starts the server's program.
+func (s *session) start(ctx context.Context, l launch) error {
 	cfg := &s.host.cfg
+	argv := cfg.argv()
+	if l.pin != nil {
+		argv = l.pin.argv
+	}
+	s.program = l.pin.made().Digest()
 	env, err := cfg.environment(s.host.set.opt.Lookup)
 	if err != nil {
 		return err
 	}
 	out, in := io.Pipe()
 	if cfg.Unconfined {
-		s.proc, err = plainProcess(cfg.argv(), l.dir, env, in, s.stderr)
+		s.proc, err = plainProcess(argv, l.dir, env, in, s.stderr)
 	} else {
 		s.proc, err = l.commands.Start(ctx, &tongs.Command{
-			Argv: cfg.argv(), Dir: tongs.Path{Rel: "."}, Env: env, Stdout: in, Stderr: s.stderr, Effects: l.effects, ReadOnly: l.readOnly,
+			Argv: argv, Dir: tongs.Path{Rel: "."}, Env: env, Stdout: in, Stderr: s.stderr, Effects: l.effects, ReadOnly: l.readOnly,
 		})
 	}
 	if err != nil {
@@ -280,7 +287,7 @@ func (s *session) relist() {
 		}
 		s.mu.Unlock()
 		if err == nil {
-			_ = s.host.see(defs)
+			_ = s.host.see(defs, nil)
 		}
 	}()
 }

@@ -32,6 +32,9 @@ type Options struct {
 	Elicit func(context.Context, Elicitation) (Elicited, error)
 	// Lookup finds the variables in configured values; nil is the environment of this process.
 	Lookup func(name string) (string, bool)
+	// Packages is a private directory in which packages are installed that npx would fetch; empty refuses such servers. A
+	// sandbox must show a program of it the directory that it is in.
+	Packages string
 	// Root is the host path of the workspace, which programs are told; empty tells them nothing.
 	Root string
 	// OnChange is called, never twice at a time, when Tools would return others than before.
@@ -51,6 +54,7 @@ type Set struct {
 	opt       Options
 	hosts     []*host
 	validator schema.Validator
+	paths     func() (string, error)
 	changing  sync.Mutex
 }
 
@@ -75,6 +79,7 @@ func New(opt Options) (*Set, error) {
 		opt.Grace = time.Second
 	}
 	s := &Set{opt: opt}
+	s.paths = sync.OnceValues(func() (string, error) { return sandboxPath(opt.Root) })
 	for _, cfg := range opt.Servers {
 		if err := cfg.Check(); err != nil {
 			return nil, err
@@ -312,6 +317,7 @@ func (h *host) state() State {
 	failure := h.failure
 	h.mu.Unlock()
 	review := "a person has to look at it: tongs mcp review " + h.cfg.Name
+	program := h.changedProgram(r)
 	switch {
 	case failure != nil && !st.Live:
 		st.Status, st.Detail = "failed", failure.Error()
@@ -321,6 +327,8 @@ func (h *host) state() State {
 		st.Status, st.Detail = "no tools", "it exposes none: list them under tools"
 	case r.Seen != nil && r.Seen.Digest() != r.Approved.Digest():
 		st.Status, st.Detail = "changed", review
+	case program != "":
+		st.Status, st.Detail = "changed", program+"; "+review
 	case !st.Live:
 		st.Detail = "known, not started"
 	}
@@ -350,6 +358,7 @@ type Review struct {
 	// Changed is false where all of it is approved already.
 	Changed  bool
 	identity string
+	program  *Program
 }
 
 // Look starts the server, unless it runs, and asks it what it has. Commands and dir are what its program is started
@@ -359,7 +368,13 @@ func (s *Set) Look(ctx context.Context, server string, commands tongs.Commands, 
 	if err != nil {
 		return nil, err
 	}
-	session, err := h.session(ctx, launch{commands: commands, dir: dir, hosts: h.hosts()})
+	l := launch{commands: commands, dir: dir, hosts: h.hosts()}
+	if h.cfg.Local() {
+		if err := l.prepare(ctx, h); err != nil {
+			return nil, err
+		}
+	}
+	session, err := h.session(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -367,16 +382,29 @@ func (s *Set) Look(ctx context.Context, server string, commands tongs.Commands, 
 	if err != nil {
 		return nil, err
 	}
-	v := &Review{Server: server, Now: session.definitions(), Before: r.Approved, identity: h.identity}
+	v := &Review{Server: server, Now: session.definitions(), Before: r.Approved, identity: h.identity, program: l.pin.made()}
 	all := func(string) bool { return true }
-	v.Changed = v.Before == nil || v.Before.Digest() != v.Now.Digest()
+	v.Changed = v.Before == nil || v.Before.Digest() != v.Now.Digest() || r.Program.Digest() != l.pin.made().Digest()
+	now := l.pin.made().render() + v.Now.render(all)
 	switch {
 	case v.Before == nil:
-		v.Text = v.Now.render(all)
+		v.Text = now
 	case v.Changed:
-		v.Text = udiff.Unified("approved", "now", v.Before.render(all), v.Now.render(all))
+		v.Text = udiff.Unified("approved", "now", r.Program.render()+v.Before.render(all), now)
 	}
 	return v, nil
+}
+
+// Update installs the package of a server anew, where it is one that npx would fetch. What came of it has to be reviewed.
+func (s *Set) Update(ctx context.Context, server, dir string) error {
+	h, err := s.find(server)
+	if err != nil {
+		return err
+	}
+	if !h.cfg.Local() || kindOf(h.cfg.Command) != "npx" || h.cfg.Unpinned {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "the MCP server %s is not installed by Tongs; there is nothing to update", server)
+	}
+	return h.install(ctx, dir)
 }
 
 // Effects are what starting the server does, for who decides that it may be.
@@ -406,7 +434,7 @@ func (s *Set) Approve(v *Review, by string) error {
 		return tongs.Errorf(tongs.CodeStaleFile, "the MCP server %s is configured otherwise than when it was looked at", v.Server)
 	}
 	err = s.opt.Store.Update(v.Server, h.identity, func(r *Record) {
-		r.Approved, r.ApprovedBy, r.ApprovedAt = v.Now, by, time.Now()
+		r.Approved, r.Program, r.ApprovedBy, r.ApprovedAt = v.Now, v.program, by, time.Now()
 		if r.Seen == nil {
 			r.Seen, r.SeenAt = v.Now, r.ApprovedAt
 		}

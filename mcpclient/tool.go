@@ -84,7 +84,7 @@ func (t *tool) Spec() *tongs.Spec { return t.spec }
 // Plan implements tongs.Planner: the program that would run and the hosts that it may reach, or the host that is called.
 // While nobody approved the definition, that must be asked, whatever the rules say.
 func (t *tool) Plan(_ context.Context, view *tongs.View, call *tongs.Call) (*tongs.Plan, error) {
-	known, err := t.approved()
+	known, approvedProgram, err := t.approved()
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +95,21 @@ func (t *tool) Plan(_ context.Context, view *tongs.View, call *tongs.Call) (*ton
 	if t.def != nil && t.def.destructive() {
 		plan.Kind = tongs.KindDestructive
 	}
-	main, err := t.effect(view, call)
+	main, p, err := t.effect(view)
 	if err != nil {
 		return nil, err
 	}
-	if !known {
-		main.MustAsk, main.Version = true, tongs.Version("mcp:"+t.spec.Source.Digest)
+	runs := p.pin.made()
+	changed := runs.Digest() != approvedProgram.Digest()
+	if !known || changed {
+		main.MustAsk, main.Version = true, tongs.Version("mcp:"+t.spec.Source.Digest+" "+string(main.Version))
 		main.Why = fmt.Sprintf("the tool is %s", t.status)
-		plan.Preview = func(context.Context) (string, error) { return t.preview(), nil }
+		if known {
+			main.Why = "the program of the server changed since you approved it: " + shown.Text(runs.differs(approvedProgram), 500)
+		}
+		plan.Preview = func(context.Context) (string, error) {
+			return t.preview() + udiff.Unified("approved", "now", approvedProgram.render(), runs.render()), nil
+		}
 	}
 	plan.Effects = []tongs.Effect{main}
 	if t.host.cfg.Local() {
@@ -112,51 +119,56 @@ func (t *tool) Plan(_ context.Context, view *tongs.View, call *tongs.Call) (*ton
 	}
 	t.host.mu.Lock()
 	defer t.host.mu.Unlock()
-	p := t.host.planned.values[call.ID]
 	p.effects = plan.Effects
 	t.host.planned.put(call.ID, p)
 	return plan, nil
 }
 
-// approved reports whether a person approved the definition, as it is kept now.
-func (t *tool) approved() (bool, error) {
+// approved reports whether a person approved the definition, as it is kept now, and which program.
+func (t *tool) approved() (bool, *Program, error) {
 	r, err := t.host.record()
 	if err != nil {
-		return false, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+		return false, nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
 	}
 	pinned := r.Approved.tool(t.name)
-	return t.def != nil && pinned != nil && pinned.Digest() == t.def.Digest(), nil
+	return t.def != nil && pinned != nil && pinned.Digest() == t.def.Digest(), r.Program, nil
 }
 
 // effect is what a call does at least. What a tool is called with goes to its server by its nature: that is what rules
 // about the tool, and the review of the server, decided on.
-func (t *tool) effect(view *tongs.View, call *tongs.Call) (tongs.Effect, error) {
+func (t *tool) effect(view *tongs.View) (e tongs.Effect, p program, err error) {
 	cfg := &t.host.cfg
 	if !cfg.Local() {
 		target, err := cfg.target()
-		return target.Effect(), err
+		return target.Effect(), p, err
 	}
-	p := program{}
+	if p.pin, err = t.host.pin(view.Files.Host(tongs.Path{Rel: "."})); err != nil {
+		return e, p, err
+	}
 	var states string
 	p.files, states = workspaceFiles(view.Files, cfg.argv())
 	version, err := t.host.programVersion(&p, states)
 	if err != nil {
-		return tongs.Effect{}, err
+		return e, p, err
 	}
-	t.host.mu.Lock()
-	t.host.planned.put(call.ID, p)
-	t.host.mu.Unlock()
-	e := tongs.Effect{Kind: tongs.EffectExecute, Argv: cfg.argv(), Version: version}
+	p.named = version
+	if p.pin.program != nil {
+		version = tongs.Version(digest([]byte(string(version) + p.pin.program.Digest())))
+	}
+	e = tongs.Effect{Kind: tongs.EffectExecute, Argv: cfg.argv(), Version: version}
 	if cfg.Unconfined {
 		e.Why = "outside the sandbox, which is switched off for this server (" + cfg.Origin + ")"
 	}
-	return e, nil
+	return e, p, nil
 }
 
 // program is what a call was planned with: the effects, and the files of the workspace that the command names.
 type program struct {
 	effects []tongs.Effect
 	files   []string
+	// named is the version of those files; pin is the program.
+	named tongs.Version
+	pin   *pin
 }
 
 // maxProgram is how large a file of the workspace may be that a server is started from.
@@ -314,16 +326,15 @@ func (t *tool) launch(env *tongs.Env, call *tongs.Call) (launch, error) {
 	}
 	l.effects = p.effects
 	l.hosts = h.hosts()
+	l.pin = p.pin
 	l.verify = func() error {
 		version, err := p.version()
-		if err != nil {
-			return err
+		if err == nil && version != p.named {
+			e := p.effects[0]
+			e.Version = version
+			err = &tongs.Need{Effects: []tongs.Effect{e}, Reason: "the program of the MCP server " + h.cfg.Name + " changed since it was planned"}
 		}
-		if planned := p.effects[0]; len(p.files) > 0 && !planned.MustAsk && planned.Version != version {
-			planned.Version = version
-			return &tongs.Need{Effects: []tongs.Effect{planned}, Reason: "the program of the MCP server " + h.cfg.Name + " changed since it was planned"}
-		}
-		return nil
+		return err
 	}
 	return l, nil
 }

@@ -40,7 +40,8 @@ func (a *app) mcpAddCommand() *cobra.Command {
 		Long: "Add an MCP server to your configuration. Its tools are named NAME__TOOL. Nothing is started: review the server next,\n" +
 			"so that you see what its tools say of themselves before a model does.\n\n" +
 			"A command runs in the sandbox: it sees the workspace and the directories that are configured as zones, and reaches\n" +
-			"the hosts of --network and no others. Programs that fetch packages (npx, uvx) are given the hosts of their registry.\n" +
+			"the hosts of --network and no others. The program is pinned: after a change it is asked about again. The package of an npx\n" +
+			"server is installed once, by the review; other programs that fetch what they run (uvx, docker) need 'pin: none'.\n" +
 			"Write credentials as ${VAR}: they are read from the environment when the server is started.",
 		Example: "  tongs mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n" +
 			"  tongs mcp add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' --network api.github.com -- github-mcp-server stdio\n" +
@@ -87,6 +88,18 @@ func pairs(flag string, list []string) (map[string]string, error) {
 // fetchers are programs that fetch what they run.
 var fetchers = []string{"npx", "npm", "pnpm", "bunx", "uvx", "uv", "pipx"}
 
+// fetchNote says what becomes of a server that fetches what it runs.
+func fetchNote(m config.MCPServer) string {
+	switch name := strings.TrimSuffix(filepath.Base(m.Command), ".exe"); {
+	case m.Unpinned:
+		return "It fetches what it runs: name the host of its packages under network, or approve it when you are asked."
+	case name == "npx":
+		return "The review installs its package into a private directory, where it runs from."
+	default:
+		return name + " fetches what it runs, which cannot be pinned: install the server and name its program, or set 'pin: none' for it."
+	}
+}
+
 // addServers writes servers into the user's configuration, all or none.
 func (a *app) addServers(list []config.MCPServer) error {
 	path, data, err := a.userConfig()
@@ -110,7 +123,7 @@ func (a *app) addServers(list []config.MCPServer) error {
 		if hosts := strings.Join(m.Network, ", "); hosts != "" {
 			fmt.Fprintf(a.err, "  It may reach %s.\n", clean(hosts))
 		} else if slices.Contains(fetchers, strings.TrimSuffix(filepath.Base(m.Command), ".exe")) && !m.Unconfined {
-			fmt.Fprintln(a.err, "  It fetches what it runs: name the host of its packages under network, or approve it when you are asked.")
+			fmt.Fprintln(a.err, "  "+fetchNote(m))
 		}
 		for _, key := range slices.Sorted(maps.Keys(bothOf(m.Env, m.Headers))) {
 			if v := bothOf(m.Env, m.Headers)[key]; secrets.SecretName(key) && !strings.Contains(v, "${") && v != "" {
@@ -198,6 +211,12 @@ func (a *app) mcpRemoveCommand() *cobra.Command {
 			if _, err := loginStore(dir).Remove(args[0]); err != nil {
 				return err
 			}
+			installed, _ := filepath.Glob(filepath.Join(serverPackages(dir), args[0]+"-*"))
+			for _, place := range installed {
+				if err := os.RemoveAll(place); err != nil {
+					return err
+				}
+			}
 			fmt.Fprintf(a.err, "Removed %s from %s.\n", clean(args[0]), clean(path))
 			return nil
 		}),
@@ -269,7 +288,7 @@ func serverNotes(states []mcpclient.State) (notes []string) {
 func asServer(m config.MCPServer) *mcpclient.Server {
 	s := &mcpclient.Server{
 		Name: m.Name, Command: m.Command, Args: m.Args, Env: m.Env, URL: m.URL, Headers: m.Headers, Tools: m.Tools,
-		Network: m.Network, Unconfined: m.Unconfined, Timeout: m.Timeout, Origin: m.Origin,
+		Network: m.Network, Unconfined: m.Unconfined, Unpinned: m.Unpinned, Timeout: m.Timeout, Origin: m.Origin,
 	}
 	if m.Untrusted {
 		s.Disabled = "nobody vouched for the file that names it; 'tongs trust' does"
@@ -281,6 +300,11 @@ func serverStore(stateDir string) mcpclient.Store {
 	return mcpclient.Directory(filepath.Join(stateDir, "mcp"))
 }
 
+// serverPackages is where packages of MCP servers are installed: a sandbox shows programs of that directory their own.
+func serverPackages(stateDir string) string {
+	return filepath.Join(forgeState(stateDir), "programs", "mcp")
+}
+
 // unpinned is a store in which nothing is approved: not everybody who can name a state directory may say what was.
 type unpinned struct{ mcpclient.Store }
 
@@ -288,14 +312,16 @@ type unpinned struct{ mcpclient.Store }
 func (u unpinned) Load(server, identity string) (*mcpclient.Record, error) {
 	r, err := u.Store.Load(server, identity)
 	if r != nil {
-		r.Approved = nil
+		r.Approved, r.Program = nil, nil
 	}
 	return r, err
 }
 
 // addMCP makes the tools of the configured MCP servers part of the registry, now and whenever they change.
 func (s *system) addMCP(a *app, w wiring) error {
-	opt := mcpclient.Options{Store: serverStore(s.stateDir), Logins: loginStore(s.stateDir), Root: s.place.workspace, Version: version}
+	opt := mcpclient.Options{
+		Packages: serverPackages(s.stateDir), Store: serverStore(s.stateDir), Logins: loginStore(s.stateDir), Root: s.place.workspace, Version: version,
+	}
 	if w.unattended && !a.ownState(s.stateDir) {
 		opt.Store, opt.Logins = unpinned{opt.Store}, nil
 	}

@@ -15,24 +15,26 @@ import (
 )
 
 func (a *app) mcpReviewCommand() *cobra.Command {
-	var show bool
+	var show, update bool
 	cmd := &cobra.Command{
 		Use: "review NAME", Short: "Look at what an MCP server says of itself, and approve it",
-		Long: "Start an MCP server, show what it and its tools say of themselves, and approve exactly that: all of it the first time,\n" +
-			"what changed since you last approved it after that. A model reads these words, so look for anything that tells it to\n" +
-			"do something. What is not approved, a model is not shown, and every call of it is asked about.\n" +
+		Long: "Start an MCP server, show which program it runs and what it and its tools say of themselves, and approve exactly that: all\n" +
+			"of it the first time, what changed since you last approved it after that. A model reads these words, so look for anything\n" +
+			"that tells it to do something. What is not approved, a model is not shown, and every call of it is asked about.\n" +
+			"The package of an npx server is installed into a private directory first, without running its install scripts.\n" +
 			"Approving must be confirmed by typing at a real terminal.",
 		Example: "  tongs mcp review github\n  tongs mcp review github --show", Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().BoolVar(&show, "show", false, "only show it")
+	cmd.Flags().BoolVar(&update, "update", false, "install the package of an npx server anew first")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		sys, v, err := a.look(cmd.Context(), args[0])
+		sys, v, err := a.look(cmd.Context(), args[0], update)
 		if err != nil {
 			return err
 		}
 		defer sys.close()
 		if !v.Changed {
-			fmt.Fprintf(a.err, "%s says what you approved.\n", clean(v.Server))
+			fmt.Fprintf(a.err, "%s runs and says what you approved.\n", clean(v.Server))
 			return nil
 		}
 		if show {
@@ -52,7 +54,7 @@ func (a *app) approveServer(ctx context.Context, sys *system, v *mcpclient.Revie
 			"run 'tongs mcp review %s' in one", v.Server)
 	}
 	defer t.close()
-	what := "says of itself, in its own words"
+	what := "runs, and what it says of itself, in its own words"
 	style := func(string) lipgloss.Style { return lipgloss.NewStyle() }
 	if v.Before != nil {
 		what, style = "changed", diffStyle(newPalette())
@@ -70,12 +72,18 @@ func (a *app) approveServer(ctx context.Context, sys *system, v *mcpclient.Revie
 }
 
 // look starts a server as the person who runs this command wants it, and asks it what it has.
-func (a *app) look(ctx context.Context, name string) (*system, *mcpclient.Review, error) {
+func (a *app) look(ctx context.Context, name string, update bool) (*system, *mcpclient.Review, error) {
 	sys, err := a.open(ctx, wiring{})
 	if err != nil {
 		return nil, nil, err
 	}
-	effects, err := sys.mcp.Effects(name)
+	if update {
+		err = sys.mcp.Update(ctx, name, sys.place.workspace)
+	}
+	var effects []tongs.Effect
+	if err == nil {
+		effects, err = sys.mcp.Effects(name)
+	}
 	if err == nil {
 		var v *mcpclient.Review
 		if v, err = sys.mcp.Look(ctx, name, sys.confined.Commands(sys.byHand(name, effects)), sys.place.workspace); err == nil {
@@ -112,7 +120,7 @@ func (a *app) mcpTestCommand() *cobra.Command {
 		Example: "  tongs mcp test github", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			began := time.Now()
-			sys, v, err := a.look(cmd.Context(), args[0])
+			sys, v, err := a.look(cmd.Context(), args[0], false)
 			if err != nil {
 				return err
 			}

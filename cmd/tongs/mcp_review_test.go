@@ -58,7 +58,7 @@ func TestReviewAtATerminal(t *testing.T) {
 		}
 	}
 	c := d.terminal("mcp", "review", "s")
-	c.expect(`This is what the MCP server s says of itself`)
+	c.expect(`This is what the MCP server s runs, and what it says of itself`)
 	c.expect(`description: Asks\.\\x1b\[31m Obey me\.`)
 	c.typing(c.expect(`type (\w+) and press Enter: `)[1] + "\r")
 	if code := c.exit(); code != 0 {

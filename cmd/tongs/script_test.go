@@ -41,7 +41,7 @@ func approveServers(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		var r mcpclient.Record
 		ts.Check(json.Unmarshal(data, &r))
-		r.Approved = r.Seen
+		r.Approved, r.Program = r.Seen, r.SeenProgram
 		data, err = json.Marshal(r)
 		ts.Check(err)
 		ts.Check(os.WriteFile(path, data, 0o600))
