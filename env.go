@@ -172,6 +172,11 @@ type Command struct {
 	// decided, like the change of a file by any other tool. A call that was let run before it was decided runs so in
 	// any case.
 	OnCopy bool
+	// Build says that the program is a build of Tongs' own: a program of those that it keeps, read only, which compiles what
+	// it is given and runs nothing of it. It has a build cache that no other program sees.
+	Build bool
+	// Server names the tool server that the program is: it has a build cache of its own.
+	Server string
 	// Effects are what the tool knows, at this moment, that the program would do. One that nobody decided, or that was
 	// decided in another state, is a *Need and nothing runs: what was planned may have changed while a person was asked.
 	Effects []Effect

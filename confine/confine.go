@@ -27,8 +27,11 @@ type Options struct {
 	// Private reports whether special addresses may be reached under this name, because a rule or a person meant this
 	// very host. Nil means that they never may.
 	Private func(host string) bool
-	// Cache is the directory where build caches of this workspace are kept; empty gives programs none.
-	Cache string
+	// Caches are where build caches are kept, each apart from those of others; the zero value keeps none.
+	Caches sandbox.Caches
+	// Session names the session whose programs share what they keep on copies, for a process that ends with its call. Empty
+	// is the session of each call.
+	Session string
 	// Scratch is the directory of the spill: scratch directories, and what a program planted and a person must look at, are
 	// kept in the part of the call. Empty refuses the former, and leaves the latter where they are, with a remark.
 	Scratch string
@@ -102,7 +105,11 @@ func (p *process) writing() writing {
 // policy is what the program of a call may do.
 func (p *process) policy() (sandbox.Policy, error) {
 	cmd := p.cmd
-	pol := sandbox.Default(p.opt.Workspace.Dir(), sandbox.PresetOptions{Cache: p.opt.Cache})
+	cache, err := p.cache()
+	if err != nil {
+		return sandbox.Policy{}, err
+	}
+	pol := sandbox.Default(p.opt.Workspace.Dir(), sandbox.PresetOptions{Cache: cache})
 	pol.Readable = append(pol.Readable, p.opt.Shown...)
 	if p.opt.Workspace.Host(tongs.Path{Root: tongs.RepositoryRoot, Rel: "."}) != "" {
 		pol.Env = append(pol.Env, "GIT_DISCOVERY_ACROSS_FILESYSTEM=1") // each root is a mount
@@ -115,8 +122,8 @@ func (p *process) policy() (sandbox.Policy, error) {
 		pol.Dir = p.scratch
 		pol.Env = append(pol.Env, "WORKSPACE="+p.opt.Workspace.Dir())
 	}
-	if dir := filepath.Dir(cmd.Argv[0]); p.opt.Programs != "" && strings.HasPrefix(dir, p.opt.Programs+string(filepath.Separator)) {
-		pol.Readable = append(pol.Readable, dir)
+	if p.kept(cmd.Argv[0]) {
+		pol.Readable = append(pol.Readable, filepath.Dir(cmd.Argv[0]))
 	}
 	pol.Env = append(pol.Env, cmd.Env...)
 	pol.Limits = p.opt.Limits

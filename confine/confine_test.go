@@ -34,6 +34,9 @@ type runIn struct {
 	ReadOnly bool   `json:"readOnly,omitempty" jsonschema:"keep it from writing"`
 	Scratch  bool   `json:"scratch,omitempty" jsonschema:"run it elsewhere"`
 	Copy     bool   `json:"copy,omitempty" jsonschema:"run it on a copy"`
+	Build    bool   `json:"build,omitempty" jsonschema:"say that it is a build"`
+	Server   string `json:"server,omitempty" jsonschema:"say that it is a server"`
+	Plain    bool   `json:"plain,omitempty" jsonschema:"run the shell of the system, also for a build"`
 }
 
 type runOut struct {
@@ -55,9 +58,12 @@ type bench struct {
 	asked []approval.Question
 	say   bool
 	// answer, where it is set, answers instead of say.
-	answer func(approval.Question) approval.Answer
-	log    audit.Log
-	desk   *approval.Desk
+	answer   func(approval.Question) approval.Answer
+	log      audit.Log
+	desk     *approval.Desk
+	confiner *confine.Confiner
+	// builder is a shell among the programs that Tongs keeps.
+	builder string
 	// meanwhile happens while a person is asked.
 	meanwhile func()
 }
@@ -98,8 +104,12 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 		},
 		Run: func(ctx context.Context, env *tongs.Env, in runIn) (runOut, error) {
 			var out bytes.Buffer
+			argv := []string{"sh", "-c", in.Script}
+			if in.Build && !in.Plain {
+				argv[0] = b.builder
+			}
 			exit, err := env.Commands.Run(ctx, &tongs.Command{
-				Argv: []string{"sh", "-c", in.Script}, Dir: env.Dir, Stdout: &out, Stderr: &out, ReadOnly: in.ReadOnly, Scratch: in.Scratch, OnCopy: in.Copy,
+				Argv: argv, Dir: env.Dir, Stdout: &out, Stderr: &out, ReadOnly: in.ReadOnly, Scratch: in.Scratch, OnCopy: in.Copy, Build: in.Build, Server: in.Server,
 			})
 			if err != nil {
 				return runOut{}, err
@@ -140,6 +150,7 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 	})
 	b.desk = &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}}
 	confiner := confine.New(opt)
+	b.confiner = confiner
 	b.Engine, err = engine.New(engine.Options{
 		Registry: tools, Workspace: ws, Audit: b.log, Commands: confiner.Commands, Outcomes: confiner.Outcomes,
 		Approval: b.desk,
@@ -251,8 +262,7 @@ func TestDeniedHostBecomesANeed(t *testing.T) {
 
 // What package managers unpack into their caches is obeyed by nobody, so nobody is asked about it.
 func TestNamesInCachesAreLeftAlone(t *testing.T) {
-	cache := t.TempDir()
-	b := setup(t, confine.Options{Cache: cache})
+	b := setup(t, confine.Options{Caches: sandbox.CachesIn(t.TempDir())})
 	out, res := b.run(t, `{"script":"mkdir -p $GOMODCACHE/x/.github/workflows .vscode; touch $GOMODCACHE/x/.github/workflows/ci.yml .vscode/tasks.json; ls -A"}`)
 	if res.Error != nil || out.Code != 0 {
 		t.Fatalf("%+v: %s", out, res.Content)

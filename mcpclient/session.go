@@ -79,6 +79,7 @@ func (s *session) start(ctx context.Context, l launch) error {
 	} else {
 		s.proc, err = l.commands.Start(ctx, &tongs.Command{
 			Argv: argv, Dir: tongs.Path{Rel: "."}, Env: env, Stdout: in, Stderr: s.stderr, Effects: l.effects, ReadOnly: l.readOnly,
+			Server: cfg.identity(),
 		})
 	}
 	if err != nil {

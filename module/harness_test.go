@@ -52,7 +52,7 @@ func newBench(t testing.TB, o workbench.Options, files ...string) *bench {
 	t.Helper()
 	b := &bench{state: workbench.RealDir(t)}
 	programs := filepath.Join(b.state, "programs")
-	o.Programs, o.Cache = programs, buildCache
+	o.Programs, o.Caches = programs, sandbox.CachesIn(buildCache)
 	var opt engine.Options
 	b.Bench, opt = workbench.New(t, o)
 	for i := 0; i < len(files); i += 2 {

@@ -203,7 +203,7 @@ func (m *mod) build(ctx context.Context, s *snapshot, l *launch) error {
 	module, _ := s.settings["goModule"].(string)
 	pkg, _ := s.settings["goPackage"].(string)
 	exit, err := l.Commands.Run(ctx, &tongs.Command{
-		Argv: []string{filepath.Join(dir, "build")}, Dir: tongs.Path{Rel: "."}, ReadOnly: true, Timeout: buildTime, Effects: l.Effects,
+		Argv: []string{filepath.Join(dir, "build")}, Dir: tongs.Path{Rel: "."}, ReadOnly: true, Build: true, Timeout: buildTime, Effects: l.Effects,
 		Env:    []string{"TONGS_GO_MODULE=" + module, "TONGS_GO_PACKAGE=" + pkg},
 		Stdout: &limited{Buffer: &out, left: maxBuild}, Stderr: &limited{Buffer: &errs, left: 64 << 10},
 	})

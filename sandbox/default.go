@@ -9,9 +9,9 @@ import (
 
 // PresetOptions are those of Default. The zero value is meaningful.
 type PresetOptions struct {
-	// Cache is a directory for this workspace alone, in which package managers and compilers keep what they fetched and
-	// built. It is made if it is not there. Empty means that nothing is kept.
-	Cache string
+	// Cache is what package managers and compilers keep what they fetched and built in. It is made if it is not there. The
+	// zero value keeps nothing.
+	Cache Cache
 	// Presets are the toolchains to prepare for: go, node, python, rust, java, git. Nil is all of them; those that are
 	// not installed cost nothing.
 	Presets []string
@@ -74,7 +74,7 @@ func Default(dir string, opt PresetOptions) Policy {
 		ProtectedNames: slices.Clone(opt.Protect), HiddenNames: slices.Clone(opt.Hide),
 	}
 	b.addSystem()
-	b.addCache()
+	b.pol.Cache = opt.Cache
 	b.setEnv("HOME", Home)
 	b.setEnv("TMPDIR", "/tmp")
 	for _, p := range presets {
@@ -125,27 +125,13 @@ func (b *builder) isSystem(dir string) bool {
 	return filepath.IsAbs(dir) && slices.ContainsFunc(systemDirs(), func(s string) bool { return inside(s, filepath.Clean(dir)) })
 }
 
-// addCache makes the cache directory, with what the presets need of it.
-func (b *builder) addCache() {
-	if b.opt.Cache == "" {
-		return
-	}
-	if err := os.MkdirAll(b.opt.Cache, 0o700); err != nil {
-		b.opt.Cache = ""
-		return
-	}
-	b.pol.Writable = append(b.pol.Writable, Private(b.opt.Cache))
-	b.pol.Caches = append(b.pol.Caches, b.opt.Cache)
-}
-
 // cache returns the directory for one tool's cache, which outlives the run if there is a cache at all.
 func (b *builder) cache(name string) string {
-	if b.opt.Cache == "" {
-		return filepath.Join("/tmp/cache", name)
+	if b.pol.Cache.owner == "" {
+		return filepath.Join(noCache, name)
 	}
-	dir := filepath.Join(b.opt.Cache, name)
-	_ = os.MkdirAll(dir, 0o700)
-	return dir
+	_ = b.pol.Cache.make(name) // the run says so where it cannot be made
+	return filepath.Join(b.pol.Cache.seen, name)
 }
 
 func (b *builder) addEnv() {

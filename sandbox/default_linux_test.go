@@ -80,8 +80,9 @@ func TestInterpretersInAHome(t *testing.T) {
 
 func TestPresetsAndCaches(t *testing.T) {
 	home := fakeHome(t, "ws/x", "go/pkg/mod/cache/download/x", ".cargo/bin/cargo", ".rustup/toolchains/stable/bin/cargo", "bin/go", "bin/java")
-	cache := filepath.Join(home, "cache")
-	opt := PresetOptions{Home: home, Cache: cache, Environ: []string{"PATH=" + home + "/.cargo/bin:" + home + "/bin:/usr/bin:/bin"}}
+	direct := CachesIn(filepath.Join(home, "cache")).Direct("ws")
+	cache := direct.Seen()
+	opt := PresetOptions{Home: home, Cache: direct, Environ: []string{"PATH=" + home + "/.cargo/bin:" + home + "/bin:/usr/bin:/bin"}}
 	pol := Default(filepath.Join(home, "ws"), opt)
 	for name, want := range map[string]string{
 		"GOCACHE": cache + "/go-build", "GOMODCACHE": cache + "/go-mod", "CARGO_HOME": cache + "/cargo", "RUSTUP_HOME": home + "/.rustup", "GRADLE_USER_HOME": cache + "/gradle",
@@ -91,8 +92,8 @@ func TestPresetsAndCaches(t *testing.T) {
 			t.Errorf("%s=%s, not %s", name, got, want)
 		}
 	}
-	if !slices.Contains(pol.Writable, Private(cache)) || !slices.Contains(pol.Readable, home+"/.rustup/toolchains") {
-		t.Errorf("%v %v", pol.Writable, pol.Readable)
+	if pol.Cache != direct || !slices.Contains(pol.Readable, home+"/.rustup/toolchains") {
+		t.Errorf("%v %v", pol.Cache, pol.Readable)
 	}
 	opt.Presets = []string{"node"}
 	if pol := Default(filepath.Join(home, "ws"), opt); lookupEnv(pol.Env, "GOCACHE") != "" {

@@ -65,7 +65,7 @@ func (r *Runner) mapTrees(p *plan, k *keeper) (fds []int, err error) {
 	}
 	for _, t := range p.res.trees {
 		system := slices.ContainsFunc(everybody, func(dir string) bool { return inside(dir, t.path) })
-		switch l, _ := p.over.of(t.path); {
+		switch l, _ := p.layerOf(t.path); {
 		case l != nil && l.Copied:
 			p.trees = append(p.trees, layerTree(l))
 		case l != nil:

@@ -9,7 +9,7 @@ import (
 // Inherits returns a function that reports whether programs under Default's policy may start with a variable in their
 // environment, by its name. It is safe for concurrent use; what is installed is looked at when it is first asked.
 func Inherits(opt PresetOptions) func(name string) bool {
-	opt.Cache = "" // the names are the same, and nothing is made
+	opt.Cache = Cache{} // the names are the same, and nothing is made
 	env := sync.OnceValue(func() []string { return Default("/", opt).Env })
 	return func(name string) bool {
 		// Shells export these themselves, and proxies are named where a host is allowed.

@@ -244,6 +244,9 @@ func (ls *Layers) after() (mark int64) {
 
 // keys names the file systems of the overlays.
 func (ls *Layers) keys() (keys []string) {
+	if ls == nil {
+		return nil
+	}
 	for _, l := range ls.List {
 		if !l.Copied {
 			keys = append(keys, deviceKey(ls.Dir, l.Root))

@@ -41,8 +41,9 @@ type plan struct {
 	seen func(path string) (device, inode uint64)
 	// lacking are the properties that this run does not have.
 	lacking map[Property]bool
-	// over are the layers of the trees that are held back, nil where there are none.
-	over *Layers
+	// over are the layers of the trees that are held back, cache is that of a copy's build cache; nil where there are none.
+	over  *Layers
+	cache *slot
 }
 
 func (p *plan) lacks(prop Property, why string) {
@@ -291,7 +292,7 @@ func etcFiles(uid, gid int, home string) map[string]string {
 // bindTrees plans the policy's trees, outer ones first.
 func (p *plan) bindTrees() {
 	for _, t := range p.res.trees {
-		l, n := p.over.of(t.path)
+		l, at := p.layerOf(t.path)
 		if l == nil {
 			p.bind(t, t.path)
 			continue
@@ -301,7 +302,6 @@ func (p *plan) bindTrees() {
 			p.bind(layer, t.path)
 			continue
 		}
-		at := "/.layers" + strconv.Itoa(n)
 		p.bind(lowerTree(t), at+"/lower")
 		p.bind(layer, at+"/layer")
 		p.add(launch.Mount{Kind: launch.MountOverlay, Source: at, Target: t.path, Attr: writableMount})
@@ -309,6 +309,16 @@ func (p *plan) bindTrees() {
 	if p.over != nil {
 		p.layers = append(p.layers, p.over.describe())
 	}
+}
+
+// layerOf returns the layer of a tree, with where the parts of its overlay are mounted first; nil where the tree is shown as
+// it is.
+func (p *plan) layerOf(root string) (l *Layer, at string) {
+	if p.cache != nil && p.cache.Root == root {
+		return &p.cache.Layer, "/.cache"
+	}
+	l, n := p.over.of(root)
+	return l, "/.layers" + strconv.Itoa(n)
 }
 
 // lowerTree is a tree below an overlay: nothing writes to it. layerTree is the layer's, or the copy.
@@ -382,6 +392,7 @@ func (p *plan) tierB(scratch string, abi int) {
 	if p.res.treeOf("/etc/gitconfig") == nil {
 		p.spec.Env = append(p.spec.Env, "GIT_CONFIG_NOSYSTEM=1") // git gives up on a file that it sees and cannot read
 	}
+	cacheEnv(p.spec.Env, scratch)
 	if inside("/tmp", p.res.dir) && p.res.treeOf(p.res.dir) == nil {
 		p.spec.Dir = scratch
 	}

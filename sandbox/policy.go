@@ -22,9 +22,11 @@ type Policy struct {
 	// ProtectedNames and HiddenNames are names that are protected or hidden wherever they are in a writable or ReadOnly
 	// tree, at any depth: one or more names separated by slashes, in which * stands for any part of a name.
 	ProtectedNames, HiddenNames []string
-	// Exempt are paths that these names do not hold for, because they were approved, and Caches are trees in which
-	// they mean nothing: nobody obeys what lies in a cache.
-	Exempt, Caches []string
+	// Exempt are paths that these names do not hold for, because they were approved.
+	Exempt []string
+	// Cache is a writable tree in which these names mean nothing: nobody obeys what lies in a cache. It is inside no other
+	// writable tree, and around none.
+	Cache Cache
 	// Found, where it is set, is called with the paths that ProtectedNames hold for and that are there, before anything
 	// runs. An error refuses the run.
 	Found func(protected []string) error

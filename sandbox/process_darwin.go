@@ -112,6 +112,7 @@ func (run *running) exec(cmd *Cmd, std *streams) error {
 	args := append([]string{"-p", profile, "/bin/sh", "-c", ulimits(limits) + `exec "$@"`, "sh"}, cmd.Argv...)
 	run.cmd = exec.Command(seatbeltProgram, args...)
 	run.cmd.Dir, run.cmd.Env = run.res.dir, append(slices.Clone(run.pol.Env), "TMPDIR="+run.tmp, "HOME="+run.tmp)
+	cacheEnv(run.cmd.Env, run.tmp)
 	if port != "" {
 		for _, name := range []string{"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 			run.cmd.Env = append(run.cmd.Env, name+"=http://127.0.0.1:"+port)

@@ -82,14 +82,20 @@ func (r *Runner) startRun(ctx context.Context, tier string, cmd *Cmd, opt startO
 	if err != nil {
 		return nil, err
 	}
+	cache, err := r.takeSlot(cmd.Policy.Cache, res, opt.copies)
+	if err != nil {
+		_ = over.Close()
+		return nil, err
+	}
 	run := &running{keeper: k, plan: newPlan(tier, cmd, res), begun: time.Now(), ctx: ctx, fresh: opt.fresh}
-	run.plan.over, run.plan.spec.After, run.plan.spec.Probe = over, over.after(), opt.probe
+	run.plan.over, run.plan.cache, run.plan.spec.After, run.plan.spec.Probe = over, cache, over.after(), opt.probe
 	p, err := r.begin(run, cmd)
 	if err != nil {
 		if errors.Is(err, errOverlayRefused) {
-			r.over.refuse(over.keys(), err.Error())
+			r.over.refuse(append(over.keys(), cache.keys()...), err.Error())
 		}
 		_ = over.Close()
+		cache.release()
 	}
 	return p, err
 }
@@ -307,9 +313,10 @@ func (run *running) exited() {
 
 // conclude cleans up after a process that is gone, and makes its result.
 func (run *running) conclude(std *streams) (*Result, error) {
-	if run.ended == nil {
+	if run.ended == nil || run.plan.cache.mounted() {
 		run.exited()
 	}
+	defer run.plan.cache.release()
 	for _, stop := range slices.Backward(run.stop) {
 		stop()
 	}

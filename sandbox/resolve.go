@@ -77,7 +77,9 @@ type resolved struct {
 	// socketMasks are sockets of the host's inside the trees.
 	sockets []string
 	dir     string
-	scan    scanned
+	// cache is where the program sees its build cache, "" where it has none.
+	cache string
+	scan  scanned
 }
 
 // never are the directories that no policy may make writable, because the sandbox needs its own.
@@ -109,7 +111,7 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 		dirs = map[string]uint64{}
 	}
 	exempt := realPaths(pol.Exempt)
-	r.scan = scanNames(index, r.named(pol.ReadOnly, pol.Caches), pol.ProtectedNames, pol.HiddenNames, exempt, dirs)
+	r.scan = scanNames(index, r.named(pol.ReadOnly), pol.ProtectedNames, pol.HiddenNames, exempt, dirs)
 	if r.scan.cut && slices.Contains(pol.Require, PropertyProtect) {
 		return nil, tongs.Errorf(tongs.CodeSandboxUnavailable,
 			"the writable directories have more than %d entries, too many to look for protected names; choose a smaller workspace", index.bound())
@@ -139,13 +141,10 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 	return r, nil
 }
 
-// named are the trees in which names are looked for: those that can be written to, but for caches, and those that were
+// named are the trees in which names are looked for: those that can be written to, but for the cache, and those that were
 // kept from it.
-func (r *resolved) named(readOnly, caches []string) []string {
-	caches = realPaths(caches)
-	roots := slices.DeleteFunc(r.writable(), func(root string) bool {
-		return slices.ContainsFunc(caches, func(cache string) bool { return inside(cache, root) })
-	})
+func (r *resolved) named(readOnly []string) []string {
+	roots := r.withoutCache(r.writable())
 	for _, p := range realPaths(readOnly) {
 		if !slices.ContainsFunc(roots, func(root string) bool { return inside(root, p) }) {
 			roots = append(roots, p)
@@ -183,6 +182,9 @@ func (r *resolved) addTrees(pol *Policy) error {
 		if err := r.addTree(m.path, m.kind); err != nil {
 			return err
 		}
+	}
+	if err := r.addCache(pol.Cache); err != nil {
+		return err
 	}
 	if err := r.checkMounts(pol.Overlay); err != nil {
 		return err

@@ -44,6 +44,7 @@ type Runner struct {
 	probing sync.Mutex
 	probed  *Probe
 	over    overlays
+	caches  sizes
 }
 
 // New returns a Runner. It is cheap: nothing is started or tried before the first run, which finds out what this
@@ -98,6 +99,9 @@ func (r *Runner) Start(ctx context.Context, cmd *Cmd) (*Process, error) {
 	tier, err := r.tierFor(ctx, &cmd.Policy)
 	if err != nil {
 		return nil, err
+	}
+	if cmd.Policy.Cache.owner == CacheCopy && tier != TierA {
+		return nil, tongs.Errorf(tongs.CodeSandboxUnavailable, "the build cache of a copy takes tier %s of the sandbox, and this is %s", TierA, tier)
 	}
 	return r.start(ctx, tier, cmd)
 }

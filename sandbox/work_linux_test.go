@@ -61,7 +61,7 @@ func TestRealWork(t *testing.T) {
 			for file, content := range c.files {
 				must(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o644))
 			}
-			pol := Default(dir, PresetOptions{Cache: filepath.Join(place(t), "cache")})
+			pol := Default(dir, PresetOptions{Cache: CachesIn(place(t)).Direct(dir)})
 			pol.Require, pol.Writable = Properties(), append(pol.Writable, Decided(dir))
 			var out lockedBuffer
 			cmd := &Cmd{Argv: []string{"/bin/bash", "-c", c.script}, Policy: pol, Stdout: &out, Stderr: &out}

@@ -10,6 +10,7 @@ import (
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/sandbox"
 )
 
 func (a *app) gcCommand() *cobra.Command {
@@ -17,7 +18,8 @@ func (a *app) gcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Remove what is older than the configured retention",
 		Long: "Remove log entries, answered questions, spilled output and what undo keeps that are older than retention in the\n" +
-			"configuration says, and the oldest of the latter beyond limits.journalBytes. The log stays verifiable: it records what was removed from its start.",
+			"configuration says, the oldest of the latter beyond limits.journalBytes, and build caches of sessions that nobody used\n" +
+			"for a day. The log stays verifiable: it records what was removed from its start.",
 		Example: "  tongs gc", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
@@ -55,15 +57,18 @@ func (a *app) gcCommand() *cobra.Command {
 				return err
 			}
 		}
+		if report.Caches, err = caches(p.stateDir).Prune(time.Now().Add(-sandbox.UnusedCache)); err != nil {
+			return err
+		}
 		if report.Journal, err = collect(cmd.Context(), p.stateDir, cfg); err != nil {
 			return err
 		}
 		if format == "json" {
 			return a.json(report)
 		}
-		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, %s of sessions, %s of spilled output, and %s that could be undone (%s; %s are left).\n",
+		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, %s of sessions, %s of spilled output, %s of sessions that are over, and %s that could be undone (%s; %s are left).\n",
 			plural(int(removed.Rows), "call"), plural(removed.Questions, "question"), plural(removed.Grants, "grant"),
-			plural(removed.State, "value"), output.Bytes(report.SpillBytes),
+			plural(removed.State, "value"), output.Bytes(report.SpillBytes), plural(report.Caches, "build cache"),
 			plural(report.Journal.Entries, "change"), output.Bytes(report.Journal.Bytes), output.Bytes(report.Journal.Left))
 		return err
 	})
@@ -74,5 +79,6 @@ type gcReport struct {
 	durable.Report
 	Sessions   int            `json:"workerSessions"`
 	SpillBytes int64          `json:"spillBytes"`
+	Caches     int            `json:"buildCaches"`
 	Journal    journal.Report `json:"journal"`
 }

@@ -72,7 +72,7 @@ func (a *app) openServer(
 	}
 	server, err := mcpserver.New(ctx, mcpserver.Options{
 		Engine: sys.engine, Changed: sys.registry.Changed, Refresh: sys.refreshForge, Describe: sys.described, Files: sys.workspace, Zones: zones,
-		Ended: sys.shell.Close, Version: version, Prompts: forgePrompts(),
+		Ended: sys.ended, Version: version, Prompts: forgePrompts(),
 	})
 	if err != nil {
 		sys.close()

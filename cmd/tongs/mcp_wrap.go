@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -46,11 +47,9 @@ func (a *app) mcpWrapCommand() *cobra.Command {
 }
 
 func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
-	p, err := a.locate()
-	if err != nil {
-		return err
-	}
-	o, err := a.openOwn(&tongs.Command{Argv: argv, Dir: tongs.Path{Rel: "."}, ReadOnly: w.readOnly}, filepath.Join(p.stateDir, "cache", "wrap"))
+	o, err := a.openOwn(&tongs.Command{
+		Argv: argv, Dir: tongs.Path{Rel: "."}, ReadOnly: w.readOnly, Server: strings.Join(append([]string{"wrap"}, argv...), "\x00"),
+	})
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,8 @@ func (o *own) close() {
 }
 
 // openOwn prepares a program that a person runs themselves: with the roots, the limits and the rules of the configuration.
-// The cache may be empty.
-func (a *app) openOwn(cmd *tongs.Command, cache string) (_ *own, err error) {
+// Only a server keeps a build cache.
+func (a *app) openOwn(cmd *tongs.Command) (_ *own, err error) {
 	o := &own{}
 	defer func() {
 		if err != nil {
@@ -59,9 +59,13 @@ func (a *app) openOwn(cmd *tongs.Command, cache string) (_ *own, err error) {
 	if o.runner, err = sandbox.New(sandbox.Options{}); err != nil {
 		return nil, err
 	}
+	var kept sandbox.Caches
+	if cmd.Server != "" {
+		kept = caches(p.stateDir)
+	}
 	confined := confine.New(confine.Options{
 		Runner: o.runner, Workspace: o.workspace, Scratch: filepath.Join(p.stateDir, "spill"), Shown: repository.Files,
-		Cache: cache, Rules: func() []tongs.Rule { return cfg.Rules }, Limits: commandLimits(cfg), Runs: runsDir(p.stateDir, o.workspace.Dir()),
+		Caches: kept, Rules: func() []tongs.Rule { return cfg.Rules }, Limits: commandLimits(cfg), Runs: runsDir(p.stateDir, o.workspace.Dir()),
 	})
 	o.Own, err = confined.Own(cmd, ownRuler{cfg})
 	return o, err

@@ -119,6 +119,22 @@ type wiring struct {
 	asking func(approval.Channel) approval.Channel
 }
 
+// commandLine names the session of calls that are made on the command line, one process each, as far as build caches are
+// concerned.
+const commandLine = "the command line"
+
+func (w wiring) cacheSession() string {
+	if w.lives {
+		return ""
+	}
+	return commandLine
+}
+
+// caches are where build caches are kept.
+func caches(stateDir string) sandbox.Caches {
+	return sandbox.CachesIn(filepath.Join(stateDir, "cache"))
+}
+
 // ownState reports whether a state directory is that of the user, rather than one that the environment names.
 func (a *app) ownState(dir string) bool {
 	own, err := config.OwnStateDir(a.home)
@@ -158,6 +174,14 @@ type system struct {
 	workers   *workers
 	// live knows the files of the workspace, in a process that lives on; nil elsewhere.
 	live *live.Service
+}
+
+// ended ends what a session of a client left: its jobs, and what its programs kept on copies.
+func (s *system) ended(session string) {
+	s.shell.Close(session)
+	if s.confined != nil {
+		s.confined.Ended(session)
+	}
 }
 
 // state is what outlives a run.
@@ -316,7 +340,7 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	confined := confine.New(confine.Options{
 		Runner: s.runner, Workspace: s.workspace, Scratch: spill.Dir(), Private: meant(s.cfg.Rules, s.cfg.Mode), Rules: opt.Rules,
 		Programs: filepath.Join(forgeState(s.stateDir), "programs"), Sealed: s.sealed(), Shown: repository.Files,
-		Cache:   filepath.Join(s.stateDir, "cache", s.workspace.Digest()[:16]),
+		Caches: caches(s.stateDir), Session: w.cacheSession(),
 		Changes: s.journal, Layers: filepath.Join(s.stateDir, "layers"),
 		Through: s.cfg.Sandbox.Paths(s.workspace.Dir()),
 		Runs:    runsDir(s.stateDir, s.workspace.Dir()),

@@ -47,10 +47,9 @@ type Options struct {
 	// Answer answers questions; nil approves each once.
 	Answer func(q approval.Question) approval.Answer
 	Limits sandbox.Limits
-	// Cached gives programs caches that outlive a run.
+	// Cached gives programs caches that outlive a run. Caches are those of benches that share them.
 	Cached bool
-	// Cache is the directory of such caches, for benches that share them; empty is one of its own where Cached.
-	Cache string
+	Caches sandbox.Caches
 	// Roots are further roots of the workspace, Sealed those of them that programs do not change by the way; Programs is
 	// where tools keep programs of their own.
 	Roots    []workspace.Root
@@ -98,12 +97,12 @@ func (b *Bench) Open(o Options) engine.Options {
 	})
 	b.Must(err)
 	b.Cleanup(func() { _ = ws.Close() })
-	cache := o.Cache
-	if cache == "" && o.Cached {
-		cache = filepath.Join(state, "cache")
+	caches := o.Caches
+	if o.Cached {
+		caches = sandbox.CachesIn(filepath.Join(state, "cache"))
 	}
 	b.Confiner = confine.New(confine.Options{
-		Runner: run, Workspace: ws, Scratch: b.Spill.Dir(), Cache: cache, Runs: filepath.Join(state, "runs"),
+		Runner: run, Workspace: ws, Scratch: b.Spill.Dir(), Caches: caches, Runs: filepath.Join(state, "runs"),
 		Limits: o.Limits, Programs: o.Programs, Sealed: o.Sealed,
 		Guard: &netguard.Guard{Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
