@@ -23,8 +23,13 @@ import (
 // buildTime is how long a build may take.
 const buildTime = 5 * time.Minute
 
-//go:embed build.sh
-var buildScript []byte
+// The scripts of a build: one compiles what it is given and runs nothing of it, the other runs it.
+var (
+	//go:embed build.sh
+	buildScript []byte
+	//go:embed test.sh
+	testScript []byte
+)
 
 func lookPath(name string) (string, error) { return exec.LookPath(name) }
 
@@ -122,7 +127,7 @@ func (s *Set) job(name string) (*job, error) {
 	}
 	j.sources = digest(sourcesOf(c, m, j.lang))
 	tool, _ := stampOf(j.program)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %v %x", j.program, tool, sha256.Sum256(buildScript)))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %v %x %x", j.program, tool, sha256.Sum256(buildScript), sha256.Sum256(testScript)))
 	j.key = strings.TrimPrefix(j.sources, "sha256:") + "-" + hex.EncodeToString(sum[:6])
 	return j, nil
 }
@@ -230,13 +235,34 @@ func (s *Set) compile(ctx context.Context, env *tongs.Env, j *job, out *Built) (
 		return nil, err
 	}
 	defer os.RemoveAll(stage)
-	argv, environ, err := j.stage(stage)
-	if err != nil {
+	if err := j.stage(stage); err != nil {
 		return nil, err
 	}
 	output := env.Output("stdout")
+	defer func() { out.Output = output.Excerpt() }()
+	program := []byte{}
+	if !j.lang.script {
+		exit, err := j.run(ctx, env, filepath.Join(stage, "build.sh"), output, out)
+		if err != nil {
+			return nil, err
+		}
+		if program, err = j.results(env, exit, stage); err != nil {
+			return nil, err
+		}
+	}
+	// What was compiled is kept aside by now: the tests are code of whoever wrote them.
+	if _, err := j.run(ctx, env, filepath.Join(stage, "test.sh"), output, out); err != nil {
+		return nil, err
+	}
+	c := &content{files: []file{{Path: "program"}}, data: map[string][]byte{"program": program}}
+	return program, c.save(filepath.Dir(kept))
+}
+
+// run runs a script of the build to its end. Only the one that compiles has the builder's cache.
+func (j *job) run(ctx context.Context, env *tongs.Env, script string, output tongs.Stream, out *Built) (*tongs.Exit, error) {
 	exit, err := env.Commands.Run(ctx, &tongs.Command{
-		Argv: argv, Env: environ, Dir: env.Dir, Scratch: true, ReadOnly: true, Stdout: output, Stderr: output, Timeout: buildTime, Effects: j.effects(),
+		Argv: []string{script}, Env: j.environ(filepath.Dir(script)), Dir: env.Dir, Scratch: true, ReadOnly: true, Build: filepath.Base(script) == "build.sh",
+		Stdout: output, Stderr: output, Timeout: buildTime, Effects: j.effects(),
 	})
 	if need, ok := errors.AsType[*tongs.Need](err); ok {
 		if exit == nil {
@@ -247,38 +273,34 @@ func (s *Set) compile(ctx context.Context, env *tongs.Env, j *job, out *Built) (
 	if exit == nil {
 		return nil, err
 	}
-	out.Output = output.Excerpt()
 	if failure := j.failure(ctx, exit); failure != nil {
 		out.failed = failure.Message
 		return nil, failure
 	}
-	program := []byte{}
-	if !j.lang.script {
-		if program, err = result(env, exit, j.manifest.Entrypoint); err != nil {
-			return nil, err
-		}
-	}
-	c := &content{files: []file{{Path: "program"}}, data: map[string][]byte{"program": program}}
-	return program, c.save(filepath.Dir(kept))
+	return exit, err
 }
 
-// stage writes what the build script needs, and returns how it is run.
-func (j *job) stage(dir string) (argv, environ []string, err error) {
-	src := filepath.Join(dir, "src")
-	if err := j.content.save(src); err != nil {
-		return nil, nil, err
+// stage writes what the scripts need, and the scripts.
+func (j *job) stage(dir string) error {
+	if err := j.content.save(filepath.Join(dir, "src")); err != nil {
+		return err
 	}
 	examples, err := j.examples()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	script := filepath.Join(dir, "build.sh")
-	err = errors.Join(writeSynced(script, buildScript, 0o500), writeSynced(filepath.Join(dir, "examples.sh"), examples, 0o400))
-	return []string{script}, []string{
-		"FORGE_SRC=" + src, "FORGE_NAME=" + j.name, "FORGE_OUT=" + j.manifest.Entrypoint, "FORGE_LANG=" + j.lang.name, "FORGE_RUN=" + j.program,
-		"FORGE_EXAMPLES=" + filepath.Join(dir, "examples.sh"), "GOPROXY=off", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOWORK=off",
+	return errors.Join(writeSynced(filepath.Join(dir, "build.sh"), buildScript, 0o500), writeSynced(filepath.Join(dir, "test.sh"), testScript, 0o500),
+		writeSynced(filepath.Join(dir, "examples.sh"), examples, 0o400))
+}
+
+// environ is what the scripts are told. Nothing of the sources has a say in how they are compiled: neither a toolchain nor a
+// workspace that they name, nor a repository that they are in.
+func (j *job) environ(stage string) []string {
+	return []string{
+		"FORGE_SRC=" + filepath.Join(stage, "src"), "FORGE_NAME=" + j.name, "FORGE_OUT=" + j.manifest.Entrypoint, "FORGE_LANG=" + j.lang.name,
+		"FORGE_RUN=" + j.program, "GOPROXY=off", "GOFLAGS=-mod=mod -buildvcs=false", "GOTOOLCHAIN=local", "GOWORK=off", "GOENV=off",
 		"CGO_ENABLED=0", "GOTELEMETRY=off", "PYTHONDONTWRITEBYTECODE=1",
-	}, err
+	}
 }
 
 // examples is a script that calls the tool as its examples say, and compares.
@@ -328,26 +350,42 @@ func (j *job) failure(ctx context.Context, exit *tongs.Exit) *tongs.Error {
 	return tongs.Errorf(tongs.CodeExecutionError, what, source)
 }
 
-// result reads what the build left.
-func result(env *tongs.Env, exit *tongs.Exit, name string) ([]byte, error) {
+// results keeps what the build left beside the script that tests it, and returns the program.
+func (j *job) results(env *tongs.Env, exit *tongs.Exit, stage string) (program []byte, err error) {
 	for _, f := range exit.Files {
-		if f.Name != name {
+		if f.Name != "program" && f.Name != "test" {
 			continue
 		}
 		p, err := env.Files.Resolve(f.Path)
 		if err != nil {
 			return nil, err
 		}
-		host := env.Files.Host(p)
-		root, err := os.OpenRoot(filepath.Dir(host))
+		data, err := take(env.Files.Host(p))
 		if err != nil {
 			return nil, err
 		}
-		defer os.RemoveAll(filepath.Dir(host))
-		defer root.Close()
-		return readRegular(root, filepath.Base(host), maxBytes)
+		if err := writeSynced(filepath.Join(stage, f.Name), data, 0o500); err != nil {
+			return nil, err
+		}
+		if f.Name == "program" {
+			program = data
+		}
 	}
-	return nil, tongs.Errorf(tongs.CodeExecutionError, "the build made no program; is the source package main?")
+	if program == nil {
+		return nil, tongs.Errorf(tongs.CodeExecutionError, "the build made no program; is the source package main?")
+	}
+	return program, nil
+}
+
+// take reads a file that a program left, and removes it.
+func take(host string) ([]byte, error) {
+	root, err := os.OpenRoot(filepath.Dir(host))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	data, err := readRegular(root, filepath.Base(host), maxBytes)
+	return data, errors.Join(err, root.Remove(filepath.Base(host)))
 }
 
 // install puts the program beside its sources, all or nothing.

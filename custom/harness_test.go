@@ -15,10 +15,25 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/workbench"
 	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
-func TestMain(m *testing.M) { workbench.Main(m) }
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "custom-test-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		buildCaches = sandbox.CachesIn(dir)
+		return m.Run()
+	}())
+}
+
+// buildCaches are shared by the tests: it takes long to compile what Go programs need.
+var buildCaches sandbox.Caches
 
 type args = workbench.Args
 
@@ -62,7 +77,7 @@ func newBench(t testing.TB, o workbench.Options, change ...func(*custom.Options)
 func (b *bench) with(o workbench.Options) workbench.Options {
 	o.Roots = []workspace.Root{{Name: custom.Root, Dir: b.forge, Writable: true}}
 	o.Sealed = []string{custom.Root}
-	o.Programs = filepath.Join(b.state, "programs")
+	o.Programs, o.Caches = filepath.Join(b.state, "programs"), buildCaches
 	o.Rules = append(custom.Rules(), o.Rules...)
 	return o
 }
@@ -100,6 +115,7 @@ func (b *bench) tool(name string, pairs ...string) {
 		if len(pairs[i+1]) > 1 && pairs[i+1][:2] == "#!" {
 			mode = 0o755
 		}
+		b.Must(os.MkdirAll(filepath.Dir(filepath.Join(dir, pairs[i])), 0o755))
 		b.Must(os.WriteFile(filepath.Join(dir, pairs[i]), []byte(pairs[i+1]), mode))
 		b.Must(os.Chmod(filepath.Join(dir, pairs[i]), mode))
 	}
@@ -162,4 +178,13 @@ func (b *bench) age() {
 		}
 		return os.Chtimes(name, past, past)
 	}))
+}
+
+// putFile writes one more file of a tool, at any depth.
+func (b *bench) putFile(tool, name, content string) {
+	b.Helper()
+	host := filepath.Join(b.forge, tool, name)
+	b.Must(os.MkdirAll(filepath.Dir(host), 0o755))
+	b.Must(os.WriteFile(host, []byte(content), 0o644))
+	b.refresh()
 }

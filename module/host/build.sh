@@ -11,9 +11,9 @@ trap 'rm -rf "$work"' EXIT
 cp -R "$here/src/." "$work"
 cp -R "$here/gen/." "$work"
 chmod -R u+w "$work"
-export GOPROXY=off GOTOOLCHAIN=local GOWORK=off GOENV=off CGO_ENABLED=0 GOTELEMETRY=off GOFLAGS=-mod=mod
+export GOPROXY=off GOTOOLCHAIN=local GOWORK=off GOENV=off CGO_ENABLED=0 GOTELEMETRY=off GOFLAGS="-mod=mod -buildvcs=false"
 if [ -d "$work/vendor" ]; then
-	export GOFLAGS=-mod=vendor
+	export GOFLAGS="-mod=vendor -buildvcs=false"
 else # it imports nothing of other modules, so that it needs none, wherever its go.mod says that they are
 	if [ -f "$work/go.mod" ]; then
 		version=$(sed -n 's/^go[[:space:]]\{1,\}\([0-9.]*\).*/\1/p' "$work/go.mod")
