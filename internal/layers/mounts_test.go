@@ -23,7 +23,6 @@ var writing = map[string]string{
 	"confine/outcome.go Decided":       "what the user's configuration lets through",
 	"cmd/tongs/mcp_wrap.go Decided":    "what a person gives with --write",
 	"sandbox/inherits.go Default":      "the names of variables; no program runs with it",
-	"sandbox/default.go Private":       "the cache of a workspace",
 	"sandbox/overlay_linux.go Layered": "the probe of overlays, which runs nothing",
 }
 
