@@ -381,3 +381,32 @@ func TestAttackTheRepositoryFromAScope(t *testing.T) {
 		})
 	}
 }
+
+// Somebody swaps .git of the workspace, and the repository, while a call is planned: what was found at the start counts, and a
+// directory that took the place of the repository is not written to.
+func TestAttackSwappingTheRepository(t *testing.T) {
+	b, base, common, _ := inRepository(t, "linked worktree", withCopies(t))
+	repositoryAt(t, base+"/victim")
+	if err := os.WriteFile(filepath.Join(b.dir, ".git"), []byte("gitdir: "+base+"/victim/.git\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, base+"/victim")
+	script := "test -e " + base + "/victim && echo SEEN; " + ruin(base+"/victim", base+"/victim/.git")
+	for _, args := range []map[string]any{{"script": script}, {"script": script, "copy": true}, {"script": script, "readOnly": true}} {
+		data, _ := json.Marshal(args)
+		if res := b.Call(t.Context(), &tongs.Call{Tool: "run", Args: data}); strings.Contains(res.Content, "SEEN") {
+			t.Errorf("the new one is shown: %s", res.Content)
+		}
+		unchanged(t, base+"/victim", before)
+	}
+	if err := os.Rename(common, common+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(base+"/victim/.git", common); err != nil {
+		t.Fatal(err)
+	}
+	b.say = true
+	data, _ := json.Marshal(map[string]any{"script": "rm -rf " + common + "/refs; echo evil > " + common + "/evil", "copy": true})
+	b.Call(t.Context(), &tongs.Call{Tool: "run", Args: data})
+	unchanged(t, base+"/victim", before)
+}
