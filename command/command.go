@@ -203,6 +203,9 @@ func unreadable(src string) string {
 	if strings.HasSuffix(src, `\`) {
 		return "the command ends with a backslash, and shells differ in what they make of it"
 	}
+	if strings.Contains(src, "`") && strings.Contains(src, "\\\n") {
+		return "a line continuation in backquotes goes also where it is quoted, and the command has both"
+	}
 	open, sharp := 0, false
 	for i := range len(src) {
 		switch c := src[i]; {
