@@ -37,10 +37,9 @@ func strip(doc *html.Node) (whole bool) {
 	return view.Whole
 }
 
-// marker cleans a document. First and last are the texts of the run that is being marked, in a block.
+// marker cleans a document. First and last are the texts of the run that is being marked.
 type marker struct {
 	view        *sight.View
-	block       *html.Node
 	first, last *html.Node
 }
 
