@@ -61,7 +61,9 @@ func TestAttackABuildThroughTheCacheOfACopy(t *testing.T) {
 	if said = mcpCall(t, c, "build_custom_tool", map[string]any{"name": "says"}); !strings.Contains(said, "is built and passes") {
 		t.Fatal(said)
 	}
-	if said = mcpCall(t, c, "says", nil); !strings.Contains(said, "unsupported operation") {
-		t.Errorf("the custom tool says %q", said)
+	// The program itself: a client cannot approve running it.
+	built, err := exec.Command(filepath.Join(d.dir, "home", ".forge", "tools", "says", "says")).CombinedOutput()
+	if err != nil || string(built) != "unsupported operation\n" {
+		t.Errorf("the custom tool says %q, %v", built, err)
 	}
 }
