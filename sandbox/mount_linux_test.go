@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,4 +70,52 @@ func TestMountKinds(t *testing.T) {
 		t.Errorf("layers %+v", res.Overlay.List)
 	}
 	asUser(t, t.Name())
+}
+
+// Whatever the preset, the cache and the kind of the workspace: each mount that the kernel lets a program write to is one of
+// the three kinds, or a file system of its own that is gone with the run.
+func TestEveryMountThatCanBeWrittenToIsOfAKind(t *testing.T) {
+	b := newCacheBench(t, Options{})
+	owners := b.owners()
+	owners["none"] = Cache{}
+	workspaces := map[string]func(*Policy){
+		"layered": func(p *Policy) { p.Writable, p.Overlay = append(p.Writable, Layered(b.ws)), &Overlay{Dir: place(t)} },
+		"decided": func(p *Policy) { p.Writable = append(p.Writable, Decided(b.ws)) },
+		"read":    func(p *Policy) { p.ReadOnly = append(p.ReadOnly, b.ws) },
+	}
+	for _, preset := range append(Presets(), "") {
+		for owner, cache := range owners {
+			for kind, give := range workspaces {
+				opt := PresetOptions{Cache: cache}
+				if preset != "" {
+					opt.Presets = []string{preset}
+				}
+				pol := Default(b.ws, opt)
+				give(&pol)
+				var out strings.Builder
+				res, err := b.r.Run(context.Background(), &Cmd{Argv: []string{"cat", "/proc/self/mountinfo"}, Policy: pol, Stdout: &out})
+				if err != nil || res.ExitCode != 0 {
+					t.Fatalf("%s %s %s: %v", preset, owner, kind, err)
+				}
+				must(t, res.Overlay.Close())
+				for _, at := range writableMounts(out.String()) {
+					known := slices.Contains([]string{"/proc", "/tmp", "/dev/shm", "/dev/pts"}, at) || strings.HasPrefix(at, "/dev/") ||
+						kind != "read" && at == b.ws || cache.Seen() != "" && at == cache.Seen()
+					if !known {
+						t.Errorf("preset %q, cache of %s, workspace %s: %s can be written to", preset, owner, kind, at)
+					}
+				}
+			}
+		}
+	}
+}
+
+// writableMounts are the mount points of a mountinfo that are not read-only.
+func writableMounts(info string) (list []string) {
+	for line := range strings.Lines(info) {
+		if f := strings.Fields(line); len(f) > 5 && slices.Contains(strings.Split(f[5], ","), "rw") {
+			list = append(list, f[4])
+		}
+	}
+	return list
 }
