@@ -163,13 +163,18 @@ func valueEnd(text []byte, at int) int {
 	return at
 }
 
-func (o *object) find(key string) *member {
+// find returns the member of a key, nil where there is none. Readers differ on which of two counts, so that two are an error.
+func (o *object) find(key string) (found *member, err error) {
 	for i := range o.members {
-		if o.members[i].key == key {
-			return &o.members[i]
+		if o.members[i].key != key {
+			continue
 		}
+		if found != nil {
+			return nil, fmt.Errorf("the file has %q twice in one object; remove one of them", key)
+		}
+		found = &o.members[i]
 	}
-	return nil
+	return found, nil
 }
 
 // Set returns the text with the member at the path having the value. Objects on the way are made where they are missing.
@@ -205,8 +210,10 @@ func set(data []byte, path []string, value any) ([]byte, error) {
 			}
 			return nil, err
 		}
-		m := o.find(path[level])
+		m, err := o.find(path[level])
 		switch {
+		case err != nil:
+			return nil, err
 		case m == nil:
 			return insert(data, text, o, path[level], nested(path[level+1:], value))
 		case level == len(path)-1:
@@ -338,9 +345,9 @@ func Remove(data []byte, path []string) (_ []byte, found bool, err error) {
 		if err != nil {
 			return data, false, nil
 		}
-		m := o.find(key)
+		m, err := o.find(key)
 		if m == nil {
-			return data, false, nil
+			return data, false, err
 		}
 		if level == len(path)-1 {
 			out := cut(data, text, o, m)

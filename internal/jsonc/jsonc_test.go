@@ -46,7 +46,7 @@ func TestSetAndRemove(t *testing.T) {
 	if want := "{\n  \"s\": { // kept\n    \"y\": 2\n  }\n}\n"; string(first) != want {
 		t.Errorf("%q", first)
 	}
-	for _, bad := range []string{"[]", `{"s": 1}`, `{"s": `, "null", `{"s" 1}`} {
+	for _, bad := range []string{"[]", `{"s": 1}`, `{"s": `, "null", `{"s" 1}`, `{"s":{},"s":{}}`, `{"s":{"tongs":1,"tongs":2}}`} {
 		if got, err := jsonc.Set([]byte(bad), []string{"s", "tongs"}, 1); err == nil {
 			t.Errorf("%s became %s", bad, got)
 		}
@@ -58,7 +58,7 @@ func TestSetAndRemove(t *testing.T) {
 
 // Whatever the text is: an edit is valid again, has the value, and nothing else changed.
 func FuzzSet(f *testing.F) {
-	for _, s := range []string{"{}", `{"s":{"x":1,},}`, "{ // c\n\"s\": {/*,*/}\n}", `{"a":[1,{"s":"}"}],"s":{"tongs":[]}}`, "{\"s\":{\"x\":1 //,\n}}", ""} {
+	for _, s := range []string{"{}", `{"s":{"x":1,},}`, "{ // c\n\"s\": {/*,*/}\n}", `{"a":[1,{"s":"}"}],"s":{"tongs":[]}}`, "{\"s\":{\"x\":1 //,\n}}", "", `{"s":{},"s":{},}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
