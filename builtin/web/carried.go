@@ -156,7 +156,7 @@ func siteOf(u *url.URL) string {
 
 // weigh says why a request that would be made now is more than asking for a page, empty where it is not. It changes nothing.
 func (l *ledger) weigh(ctx context.Context, state tongs.StateView, req *http.Request) string {
-	if req.Method != http.MethodGet && req.Method != http.MethodHead || state == nil {
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		return ""
 	}
 	l.mu.Lock()
@@ -165,11 +165,14 @@ func (l *ledger) weigh(ctx context.Context, state tongs.StateView, req *http.Req
 	return why
 }
 
-// account returns what a session carried so far with this request, and why that is too much.
+// account returns what a session carried so far with this request, and why that is too much. Without a state each request
+// counts alone.
 func (l *ledger) account(ctx context.Context, state tongs.StateView, req *http.Request) (sums map[string]int, site, why string) {
 	sums, site = map[string]int{}, siteOf(req.URL)
-	if _, err := state.Load(ctx, carriedKey, &sums); err != nil {
-		return sums, site, "it cannot be told what this session carries to " + site + " already"
+	if state != nil {
+		if _, err := state.Load(ctx, carriedKey, &sums); err != nil {
+			return sums, site, "it cannot be told what this session carries to " + site + " already"
+		}
 	}
 	if _, ok := sums[site]; !ok && len(sums) >= maxSites {
 		site = "" // all others together
@@ -185,13 +188,13 @@ func (l *ledger) account(ctx context.Context, state tongs.StateView, req *http.R
 // charge counts a request that is about to be made. The context makes it one that sends, where it carries too much: then it is
 // made only if a person agrees, and what was carried before counts no more.
 func (l *ledger) charge(ctx context.Context, state tongs.State, req *http.Request) (context.Context, error) {
-	if req.Method != http.MethodGet && req.Method != http.MethodHead || state == nil {
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		return ctx, nil
 	}
 	session := named(ctx, state)
 	l.mu.Lock()
 	sums, site, why := l.account(ctx, state, req)
-	if why == "" {
+	if why == "" && state != nil {
 		if err := state.Save(ctx, carriedKey, sums); err != nil {
 			why = "it cannot be kept what this session carries to " + site
 		}
