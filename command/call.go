@@ -218,6 +218,12 @@ func (a *analyser) declare(c ctx, st *state, f *syntax.FuncDecl) {
 		a.poison("a function without a name cannot be followed")
 		return
 	}
+	switch f.Body.Cmd.(type) {
+	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
+		*syntax.ArithmCmd, *syntax.TestClause:
+	default:
+		a.poison("where the function " + f.Name.Value + " ends is not read the same way by every shell")
+	}
 	if a.declared == nil {
 		a.declared = map[*syntax.FuncDecl]*declaration{}
 	}

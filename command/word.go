@@ -204,6 +204,9 @@ func plain(p *syntax.ParamExp) bool {
 }
 
 func (e *expander) param(p *syntax.ParamExp, quoted bool) {
+	if quoted && p.Exp != nil && p.Exp.Word != nil && hidesExpansion(p.Exp.Word) {
+		e.a.poison("single quotes in a quoted expansion are no quotes for a shell, and may hide commands")
+	}
 	e.a.paramParts(e.c, e.st, p)
 	if p.Param == nil {
 		e.a.poison("an expansion without a name cannot be followed")
@@ -239,6 +242,17 @@ func (e *expander) param(p *syntax.ParamExp, quoted bool) {
 	default:
 		e.split(v)
 	}
+}
+
+// hidesExpansion reports whether single quotes in a word hold what would be expanded without them.
+func hidesExpansion(w *syntax.Word) bool {
+	hides := false
+	syntax.Walk(w, func(n syntax.Node) bool {
+		q, ok := n.(*syntax.SglQuoted)
+		hides = hides || ok && strings.ContainsAny(q.Value, "$`\\\"}")
+		return true
+	})
+	return hides
 }
 
 // split adds a known value that is not quoted: blanks in it separate words, and wildcards count.
