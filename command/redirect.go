@@ -129,6 +129,9 @@ func (a *analyser) hereDocument(c ctx, st *state, r *syntax.Redirect) input {
 		}
 		return input{kind: inputText, text: untab(b.String(), r.Op)}
 	}
+	if body := text(c.src, r.Hdoc.Pos(), r.Hdoc.End()); strings.Contains(body, "\\\n") && strings.ContainsAny(body, "$`") {
+		a.poison("a line continuation in a here-document goes also where it is quoted, and may change what is expanded")
+	}
 	e := expander{a: a, c: c, st: st, whole: true, here: true, cur: newField()}
 	e.parts(r.Hdoc.Parts, true)
 	got := e.cur.finish("")
