@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// approver is a client whose person approves everything once, and is told when the tools change.
+// approver is a client that approves every form once, and is told when the tools change.
 type approver struct {
 	mu      sync.Mutex
 	shown   []string
@@ -39,12 +39,25 @@ func (d *desk) approving() (*mcp.ClientSession, *approver) {
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { p.changed <- struct{}{} },
 	}
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, opt).
-		Connect(d.t.Context(), &mcp.CommandTransport{Command: d.command("mcp")}, nil)
+		Connect(d.t.Context(), &mcp.CommandTransport{Command: d.command("mcp", "--wait", "0s")}, nil)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(func() { _ = c.Close() })
 	return c, p
+}
+
+// callElsewhere makes a call that its client cannot approve. A person approves it at a terminal, which shows this, and the
+// same call made again takes the answer.
+func (d *desk) callElsewhere(c *mcp.ClientSession, shows, tool string, args map[string]any) string {
+	d.t.Helper()
+	said := mcpCall(d.t, c, tool, args)
+	id := regexp.MustCompile(`tongs approvals approve (q_\w+)`).FindStringSubmatch(said)
+	if id == nil || !strings.HasPrefix(said, "APPROVAL_REQUIRED: "+tool+" must be approved by a person outside of the client") {
+		d.t.Fatalf("nobody else is to be asked about %s: %s", tool, said)
+	}
+	d.approve(shows, "approvals", "approve", id[1])
+	return mcpCall(d.t, c, tool, args)
 }
 
 // listed waits until the client sees a tool, by being told that the list changed.
@@ -88,8 +101,8 @@ func main() {
 }
 `
 
-// The walk-through of the founding document, by tool calls of an MCP client alone: scaffold, edit, build, run on the next
-// call. It is written without a test of its own, so that little of the standard library is compiled.
+// The walk-through of the founding document, by tool calls of an MCP client: scaffold, edit, build, run on the next call. The
+// client approves ordinary calls; a person approves the built tool elsewhere. It is written without a test of its own, so that little of the standard library is compiled.
 func TestForgeWalkThrough(t *testing.T) {
 	d := newDesk(t)
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "First words"}} {
@@ -121,7 +134,7 @@ func TestForgeWalkThrough(t *testing.T) {
 		t.Errorf("description %q", tool.Description)
 	}
 	want := "since 2020-01-01 in " + filepath.Join(d.dir, "ws")
-	if said = mcpCall(t, c, "git-summarize", map[string]any{"since": "2020-01-01"}); !strings.Contains(said, "First words") || !strings.Contains(said, want) {
+	if said = d.callElsewhere(c, `(?s)git-summarize.*since`, "git-summarize", map[string]any{"since": "2020-01-01"}); !strings.Contains(said, "First words") || !strings.Contains(said, want) {
 		t.Errorf("said %q", said)
 	}
 	said = mcpCall(t, c, "run_custom_tool", map[string]any{"tool_name": "git-summarize", "arguments": map[string]any{"since": "2020-01-01"}})
@@ -151,7 +164,13 @@ func lookGit(t *testing.T) string {
 // approveTool is a person who looks at a custom tool at a terminal, is shown this, and approves it.
 func (d *desk) approveTool(name, shows string) {
 	d.t.Helper()
-	term := d.terminal("forge", "approve", name)
+	d.approve(shows, "forge", "approve", name)
+}
+
+// approve is a person who runs a command at a terminal that shows this, and types the word.
+func (d *desk) approve(shows string, args ...string) {
+	d.t.Helper()
+	term := d.terminal(args...)
 	term.expect(shows)
 	term.typing(term.expect(`type (\w+) and press Enter: `)[1] + "\r")
 	if code := term.exit(); code != 0 {
@@ -275,12 +294,13 @@ func TestForgeOfTheEnvironment(t *testing.T) {
 	d.approveTool("greet", `This is the custom tool greet`)
 	c, p := d.approving()
 	p.listed(t, c, "greet")
-	if said := mcpCall(t, c, "greet", nil); !strings.Contains(said, "greet") {
+	// The approval above does not count: the environment names the state that it is in, too.
+	if said := d.callElsewhere(c, `echo greet`, "greet", nil); strings.TrimSpace(said) != "greet" {
 		t.Errorf("said %q", said)
 	}
 	p.mu.Lock()
-	if len(p.shown) != 1 || !strings.Contains(p.shown[0], "echo greet") { // the state is one that the environment names, too
-		t.Errorf("asked: %q", p.shown)
+	if len(p.shown) > 0 {
+		t.Errorf("asked in the client: %q", p.shown)
 	}
 	p.mu.Unlock()
 	for _, call := range []struct {
@@ -335,7 +355,7 @@ func TestForgeIsMadeWithTheFirstTool(t *testing.T) {
 		t.Fatal(said)
 	}
 	mcpCall(t, c, "write_file", map[string]any{"path": "/forge/one/one.sh", "content": "#!/bin/sh\necho two\n"})
-	if said := mcpCall(t, c, "one", nil); !strings.Contains(said, "two") {
+	if said := d.callElsewhere(c, `echo two`, "one", nil); !strings.Contains(said, "two") {
 		t.Errorf("said %q", said)
 	}
 	// Programs that a person let run in its directory build there, as the founding document has it.
