@@ -1,6 +1,8 @@
 # Two commands are enough on a fresh machine: `make run` and `make test`. `make help` lists the rest.
 
 GO      ?= go
+# A package may take longer than the ten minutes that go test gives it by default, on a busy machine.
+PATIENT := -timeout 30m
 TOOL    := $(GO) tool -modfile=tools/go.mod
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
@@ -33,7 +35,7 @@ demo: build ## watch a worker with a scripted model read, search, edit, ask and 
 
 .PHONY: test
 test: needs ## install what the tests need, and run them all
-	$(GO) test ./...
+	$(GO) test $(PATIENT) ./...
 
 .PHONY: needs
 needs:
@@ -45,14 +47,14 @@ test-adapters: ## the adapters for other SDKs, each a module of its own
 
 .PHONY: race
 race: needs ## the tests with the race detector
-	$(GO) test -race $$($(GO) list ./... | grep -v '/tongs/sandbox$$')
+	$(GO) test -race $(PATIENT) $$($(GO) list ./... | grep -v '/tongs/sandbox$$')
 
 # The escape suite starts hundreds of processes from its own binary, which takes minutes with the race detector; the
 # sandbox runs with it under confine, shell and run_code.
 .PHONY: check
 check: needs format vet lint cross ## everything a change must pass: format, vet, lint, cross-compilation, tests with the race detector
 	$(MAKE) race
-	$(GO) test ./sandbox
+	$(GO) test $(PATIENT) ./sandbox
 
 .PHONY: format
 format: ## fail on files that gofumpt would change
