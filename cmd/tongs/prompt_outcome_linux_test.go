@@ -126,15 +126,15 @@ func TestOutcomePagesWhatIsLong(t *testing.T) {
 	c := d.terminal("call", "shell", "command=./long.sh")
 	c.expect(`1  modified  a\.txt`)
 	c.expect(`and 41 more; l lists them`)
-	c.expect(`d  show the difference, \d+ lines`)
+	c.expect(`d  show the whole difference, \d+ lines`)
 	c.expect(chosen)
 	if strings.Contains(c.screen(), "+100") {
 		t.Error("the difference is shown unasked")
 	}
 	c.typing("d")
-	c.expect(`\(39 of \d+ lines; Space goes on, q ends\) `)
+	c.expect(`\(\d+% of [0-9.]+ kB: Space goes on, .*q ends\) `)
 	c.typing(" ")
-	c.expect(`\(78 of \d+ lines; Space goes on, q ends\) `)
+	c.expect(`\(\d+% of [0-9.]+ kB: Space goes on, .*q ends\) `)
 	c.typing("q")
 	c.expect(`It changed:`)
 	c.expect(chosen)
