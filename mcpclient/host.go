@@ -86,7 +86,12 @@ func (h *host) session(ctx context.Context, l launch) (*session, error) {
 	}
 	if s != nil && s.alive() {
 		missing := slices.ContainsFunc(l.hosts, func(host string) bool { return !slices.Contains(s.hosts, host) })
-		if other := l.pin != nil && s.program != l.pin.program.Digest(); !missing && !other || s.busy() > 0 {
+		other := l.pin != nil && s.program != l.pin.program.Digest()
+		switch busy := s.busy() > 0; {
+		case other && busy: // it may be one that a person approved for those calls only
+			return nil, tongs.Errorf(tongs.CodeExecutionError, "%s still runs the program that it was before, for other calls; make the call again when they ended",
+				h.cfg.called())
+		case !other && (!missing || busy):
 			return s, nil
 		}
 		s.stop() // it was started when fewer hosts were decided, or as another program

@@ -70,9 +70,24 @@ func (s *Server) readNpx() (*npx, error) {
 	return n, nil
 }
 
+// placeDigits is how much of the identity of a server is in the name of its directory.
+const placeDigits = 16
+
 // place is the private directory that the package is installed in.
 func (h *host) place() string {
-	return filepath.Join(h.set.opt.Packages, h.cfg.Name+"-"+strings.TrimPrefix(h.identity, "sha256:")[:16])
+	return filepath.Join(h.set.opt.Packages, h.cfg.Name+"-"+strings.TrimPrefix(h.identity, "sha256:")[:placeDigits])
+}
+
+// RemovePackages removes what is installed of a server, however it was configured.
+func RemovePackages(packages, server string) error {
+	if !serverName.MatchString(server) {
+		return nil // it cannot have any
+	}
+	places, err := filepath.Glob(filepath.Join(packages, server+"-"+strings.Repeat("[0-9a-f]", placeDigits)))
+	for _, place := range places {
+		err = errors.Join(err, os.RemoveAll(place))
+	}
+	return err
 }
 
 // launcher is what runs an installed package: it is in the same directory, so that the sandbox shows that and nothing else.
@@ -278,6 +293,9 @@ func (p *Part) readTree(known []Part) error {
 			return nil
 		case info.Mode()&fs.ModeSymlink != 0:
 			target, err := os.Readlink(path)
+			if err == nil && (filepath.IsAbs(target) || !filepath.IsLocal(filepath.Join(filepath.Dir(rel), target))) {
+				return fmt.Errorf("%s leads outside of the package, to %s", path, target)
+			}
 			fmt.Fprintf(sum, "%q link %q\n", rel, target)
 			return err
 		}
@@ -354,7 +372,7 @@ func (h *host) named(dir, path string) (argv []string, parts []Part, err error) 
 		if i == 0 {
 			role = roleProgram
 		}
-		parts = append(parts, Part{Role: role, Path: real})
+		parts = append(parts, Part{Role: role, Path: real, named: name})
 	}
 	if last := parts[len(parts)-1]; last.Role == roleScript || filepath.Ext(last.Path) != "" && filepath.Ext(last.Path) != ".exe" {
 		parts = append(parts, beside(last.Path)...)

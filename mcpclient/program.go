@@ -33,6 +33,8 @@ type Part struct {
 	Stamp string `json:"stamp,omitempty"`
 	// Note tells people what it is.
 	Note string `json:"note,omitempty"`
+	// named is the path that is run, which links may lead from to Path.
+	named string
 }
 
 // Digest identifies the program by its content.
@@ -159,9 +161,24 @@ func (p *Program) state() string {
 			b.WriteString("absent\n")
 			continue
 		}
-		b.WriteString(stampOf(info) + "\n")
+		b.WriteString(stampOf(info) + "\n" + linkState(part.named))
 	}
 	return b.String()
+}
+
+// linkState is where a path leads, and the stat identity of each link in it.
+func linkState(path string) string {
+	if path == "" {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(path)
+	state := fmt.Sprintf("%q %v", real, err)
+	for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if info, err := os.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			state += " " + stampOf(info)
+		}
+	}
+	return state + "\n"
 }
 
 // manifests are files beside a script that say what it is made of.

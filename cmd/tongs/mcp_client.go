@@ -211,11 +211,8 @@ func (a *app) mcpRemoveCommand() *cobra.Command {
 			if _, err := loginStore(dir).Remove(args[0]); err != nil {
 				return err
 			}
-			installed, _ := filepath.Glob(filepath.Join(serverPackages(dir), args[0]+"-*"))
-			for _, place := range installed {
-				if err := os.RemoveAll(place); err != nil {
-					return err
-				}
+			if err := mcpclient.RemovePackages(serverPackages(dir), args[0]); err != nil {
+				return err
 			}
 			fmt.Fprintf(a.err, "Removed %s from %s.\n", clean(args[0]), clean(path))
 			return nil
@@ -312,7 +309,7 @@ type unpinned struct{ mcpclient.Store }
 func (u unpinned) Load(server, identity string) (*mcpclient.Record, error) {
 	r, err := u.Store.Load(server, identity)
 	if r != nil {
-		r.Approved, r.Program = nil, nil
+		r.Approved, r.Program, r.SeenProgram = nil, nil, nil
 	}
 	return r, err
 }
