@@ -62,13 +62,20 @@ var usages = [][2]string{
 	{"ansible ansible-playbook ansible-vault", "--become-pass X, --conn-pass X"},
 	{"mosquitto_pub mosquitto_sub", "-P X"},
 	{"kinit", "--password X"},
+	{"cargo", "login X"},
+	{"rclone", "obscure X"},
+	{"doctl", "auth init -t X"},
+	{"etcdctl", "--user U:X"},
+	{"ncat", "--proxy-auth U:X"},
+	{"yt-dlp youtube-dl steghide", "-p X"},
+	{"pdftk", "user_pw X, owner_pw X, input_pw X"},
 }
 
 // readers are programs that read a secret from their standard input, with the arguments that make them do so. What echo
 // or printf sends them is one.
 var readers = map[string]string{
 	"sudo": "-S --stdin", "chpasswd": "", "passwd": "--stdin", "docker": "--password-stdin", "podman": "--password-stdin",
-	"gh": "--with-token", "cryptsetup": "", "kinit": "", "smbpasswd": "-s", "vault": "-", "glab": "--stdin",
+	"gh": "--with-token", "cryptsetup": "", "kinit": "", "smbpasswd": "-s", "su": "", "vault": "-", "glab": "--stdin",
 	"helm": "--password-stdin", "oras": "--password-stdin", "skopeo": "--password-stdin", "gpg": "--passphrase-fd",
 }
 
