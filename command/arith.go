@@ -85,7 +85,7 @@ func (a *analyser) arithAssign(c ctx, st *state, x syntax.ArithmExpr) {
 	if p, ok := w.Parts[0].(*syntax.ParamExp); ok {
 		a.subscript(c, st, p.Param, p.Index)
 	}
-	a.assignName(st, name, nil)
+	a.assignName(st, name, &value{arg: arg{form: formOpaque, num: true}})
 }
 
 // number follows a word of an arithmetic expression.

@@ -76,8 +76,14 @@ func (a *analyser) assignName(st *state, name string, v *value) {
 	if steers(name) {
 		a.poison("assigning " + name + " changes what runs")
 	}
+	if listed(evaluated, name) && (v == nil || v.array || !v.arg.number()) {
+		a.poison("the shell evaluates what " + name + " is given, and may run commands in it")
+	}
 	a.gets(st, name, v)
 }
+
+// evaluated are the variables that are integers from the start in some version of bash: what they are given is arithmetic.
+const evaluated = ` EPOCHSECONDS EUID HISTCMD LINENO OPTIND PPID RANDOM SECONDS SRANDOM UID `
 
 // assign follows an assignment. Where it is before a command, it holds for that command only.
 func (a *analyser) assign(c ctx, st *state, as *syntax.Assign, before string) {

@@ -131,7 +131,7 @@ var gitDanger = []struct{ subs, options, role string }{
 	{"format-patch archive", "-o", "write"},
 	{"format-patch", "--output-directory", "write"},
 	{"archive", "--add-file", "read"},
-	{"commit notes tag merge", "-F --file", "read"},
+	{"commit notes tag merge commit-tree", "-F --file", "read"},
 	{"commit", "-t --template", "read"},
 	{"blame", "--contents --ignore-revs-file -S", "read"},
 	{"ls-files", "--exclude-from -X", "read"},
@@ -270,7 +270,8 @@ func (a *analyser) gitRecord(sub string, args []arg) {
 	switch {
 	case sub == "notes" && listed("remove prune merge copy", first):
 		a.unknown(tongs.EffectDelete, "git notes "+first+" can lose notes")
-	case sub != "remote" || first == "" || listed("get-url -v --verbose", first) && len(args) < 3:
+	case sub != "remote" || first == "" || first == "get-url" && len(args) < 3 ||
+		listed("-v --verbose", first) && len(args) == 1:
 	case first == "add" && remoteAdd.only(args[1:]):
 		a.gitURLs(sub, args)
 	case first == "show" || first == "update" || first == "prune":
@@ -310,8 +311,7 @@ func (a *analyser) gitTree(st *state, sub string, args []arg) {
 	case sub == "worktree" && (first == "remove" || first == "prune"):
 		a.unknown(tongs.EffectDelete, "git worktree "+first+" deletes files")
 		return
-	case (sub == "archive" || sub == "format-patch") && slices.ContainsFunc(args,
-		func(w arg) bool { return w.is("--stdout") }):
+	case sub == "format-patch" && printsPatches(args):
 		return
 	case sub == "checkout" && first == "-b" && len(args) <= 2, sub == "switch" && first == "-c" && len(args) <= 2:
 		return // a new branch where one is: no file changes
@@ -320,6 +320,19 @@ func (a *analyser) gitTree(st *state, sub string, args []arg) {
 		a.unknown(tongs.EffectDelete, "git checkout of files loses changes that are not committed")
 	}
 	a.unknown(tongs.EffectWrite, "git "+sub+" writes files that are only known when it runs")
+}
+
+// printsPatches reports whether git format-patch surely writes no files. A --stdout behind another option may be its value.
+func printsPatches(args []arg) bool {
+	for i, w := range args {
+		switch {
+		case w.is("--"):
+			return false
+		case w.is("--stdout"):
+			return i == 0 || !strings.HasPrefix(args[i-1].text, "-") || strings.Trim(args[i-1].text, "-0123456789") == ""
+		}
+	}
+	return false
 }
 
 // checksOutFiles reports whether git checkout may take files from elsewhere, rather than go to a branch.

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
@@ -26,25 +28,32 @@ var gitQuietValues = strings.Fields(`--decorate= --format= --pretty= --abbrev= -
 
 // gitSuppress are the options that keep a subcommand from showing content that it shows by itself.
 const gitSuppress = ` --no-patch -s --stat --numstat --shortstat --name-only --name-status --summary --dirstat --raw --quiet
- --compact-summary --exit-code `
+ --compact-summary `
+
+// gitTakesNext are those of the options above whose value is the next word, whatever that looks like.
+const gitTakesNext = ` -n -S -G --author --committer --grep --since --after --until --before --max-count --skip --date `
 
 // gitReads adds what git reads from the history, or takes up into it.
 func (a *analyser) gitReads(st *state, sub string, args []arg) {
 	content := false
 	switch sub {
-	case "show", "diff":
+	case "show":
+		content = gitShows(args) || !gitHas(args, gitSuppress) || !gitCommits(args)
+	case "diff":
 		content = gitShows(args) || !gitHas(args, gitSuppress)
 	case "log", "whatchanged", "diff-tree", "diff-index", "diff-files":
 		content = gitShows(args)
 	case "stash", "reflog":
-		if first := firstWord(args); sub == "stash" && first != "show" && first != "list" ||
-			listed("expire delete exists", first) {
+		first := firstWord(args)
+		if sub == "stash" && first != "show" && first != "list" || listed("expire delete exists", first) {
 			return
 		}
-		content = gitShows(args)
+		// Any option of stash show takes the place of the summary that it shows without one.
+		summary := sub != "stash" || first != "show" || len(gitOptions(args)) == 0 || gitHas(args, gitSuppress)
+		content = gitShows(args) || !summary
 		args = args[min(1, len(args)):]
 	case "cat-file":
-		content = !gitHas(args, " -t -s -e ")
+		content = len(args) != 2 || !gitHas(args[:1], " -t -s -e ")
 	case "grep":
 		a.gitGrep(st, args)
 		return
@@ -55,6 +64,13 @@ func (a *analyser) gitReads(st *state, sub string, args []arg) {
 	case "status", "fsck":
 		if !gitSilent[sub].only(args) {
 			a.gitHistory(st)
+		}
+	case "notes":
+		for _, w := range gitOptions(args) {
+			if gitMatches("-C", w.text) || gitMatches("-c", w.text) || gitMatches("--reuse-message", w.text) ||
+				gitMatches("--reedit-message", w.text) {
+				a.unknown(tongs.EffectRead, "git notes "+w.text+" takes up content that is only known when it runs")
+			}
 		}
 	case "for-each-ref", "branch", "tag":
 		if formatsContent(args) {
@@ -86,37 +102,57 @@ func formatsContent(args []arg) bool {
 	return false
 }
 
-// gitHas reports whether one of the words before -- is in a list.
-func gitHas(args []arg, list string) bool {
-	for _, w := range args {
-		if w.is("--") {
-			return false
-		}
-		name, _, _ := strings.Cut(w.text, "=")
-		if w.exact() && listed(list, name) {
-			return true
+// gitOptions returns the options among the words before --, without the values that some take as the next word.
+func gitOptions(args []arg) (list []arg) {
+	for i := 0; i < len(args) && !args[i].is("--"); i++ {
+		if w := args[i]; strings.HasPrefix(w.text, "-") {
+			list = append(list, w)
+			if w.exact() && listed(gitTakesNext, w.text) {
+				i++
+			}
 		}
 	}
-	return false
+	return list
+}
+
+// gitHas reports whether one of the options is in a list.
+func gitHas(args []arg, list string) bool {
+	return slices.ContainsFunc(gitOptions(args), func(w arg) bool {
+		name, _, _ := strings.Cut(w.text, "=")
+		return w.exact() && listed(list, name)
+	})
 }
 
 // gitShows reports whether an option may make git show the content of files.
 func gitShows(args []arg) bool {
-	for i, w := range args {
+	return slices.ContainsFunc(gitOptions(args), func(w arg) bool {
 		switch {
-		case w.is("--"):
-			return false
-		case !strings.HasPrefix(w.text, "-"):
-		case w.exact() && (w.is("-n") || strings.Trim(strings.TrimPrefix(w.text[1:], "n"), "0123456789") == ""):
-		case w.exact() && listed(gitQuiet, w.text):
-		case i > 0 && w.exact() && listed(" -n -S -G --author --grep --since --until --format ", args[i-1].text):
+		case w.exact() && strings.Trim(strings.TrimPrefix(w.text[1:], "n"), "0123456789") == "":
+		case w.exact() && (listed(gitQuiet, w.text) || listed(gitTakesNext, w.text)):
 		case hasAnyPrefix(w.text, gitQuietValues):
 		default:
 			return true
 		}
-	}
-	return false
+		return false
+	})
 }
+
+// gitCommits reports whether what the words before -- name are surely commits. Of a blob, git show shows the content
+// whatever its options are.
+func gitCommits(args []arg) bool {
+	for _, w := range args {
+		if w.is("--") {
+			return true
+		}
+		named := !strings.HasPrefix(w.text, "-") && !(w.exact() && commitForm.MatchString(w.text))
+		if named || hasAnyPrefix(w.text, []string{"--all", "--branches", "--tags", "--remotes", "--glob"}) {
+			return false
+		}
+	}
+	return true
+}
+
+var commitForm = regexp.MustCompile(`^(HEAD|@|stash@\{[0-9]+\})[~^0-9]*$`)
 
 func hasAnyPrefix(s string, prefixes []string) bool {
 	for _, p := range prefixes {

@@ -71,6 +71,16 @@ git fsck --lost-found
 git update-index --cacheinfo 100644,0123,x.txt
 git checkout-index --temp -a
 git apply --cached a.txt
+git diff --exit-code
+git log -S -S -p
+git log --grep --grep -p
+git show --until -s HEAD
+git show --stat main
+git show --stat --all
+git show -s 0123456789abcdef
+git stash show -1
+git stash show -n 1 -t
+git cat-file --textconv --path -s main
 cd src && git log -p
 cd docs; git diff
 git -C src show`

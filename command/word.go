@@ -149,6 +149,22 @@ func (e *expander) double(p *syntax.DblQuoted) {
 	e.here = here
 }
 
+// notQuoted makes sure that single quotes hide nothing in an expansion that is in double quotes or in a here-document. The
+// parser takes them for quotes; the shell takes them for characters, and expands what is between them.
+func (a *analyser) notQuoted(p *syntax.ParamExp) {
+	syntax.Walk(p, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false // a text of its own
+		case *syntax.SglQuoted:
+			if strings.ContainsAny(n.Value, "}\"\\$`") {
+				a.poison("single quotes in a quoted expansion are no quotes for a shell, and may hide commands")
+			}
+		}
+		return true
+	})
+}
+
 // list expands "$@" and "${a[@]}", each element a word of its own.
 func (e *expander) list(p *syntax.ParamExp) bool {
 	words, ok := e.elements(p)
@@ -204,8 +220,8 @@ func plain(p *syntax.ParamExp) bool {
 }
 
 func (e *expander) param(p *syntax.ParamExp, quoted bool) {
-	if quoted && p.Exp != nil && p.Exp.Word != nil && hidesExpansion(p.Exp.Word) {
-		e.a.poison("single quotes in a quoted expansion are no quotes for a shell, and may hide commands")
+	if quoted {
+		e.a.notQuoted(p)
 	}
 	e.a.paramParts(e.c, e.st, p)
 	if p.Param == nil {
@@ -242,17 +258,6 @@ func (e *expander) param(p *syntax.ParamExp, quoted bool) {
 	default:
 		e.split(v)
 	}
-}
-
-// hidesExpansion reports whether single quotes in a word hold what would be expanded without them.
-func hidesExpansion(w *syntax.Word) bool {
-	hides := false
-	syntax.Walk(w, func(n syntax.Node) bool {
-		q, ok := n.(*syntax.SglQuoted)
-		hides = hides || ok && strings.ContainsAny(q.Value, "$`\\\"}")
-		return true
-	})
-	return hides
 }
 
 // split adds a known value that is not quoted: blanks in it separate words, and wildcards count.
