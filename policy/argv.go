@@ -206,6 +206,9 @@ func (c command) words(l *lexer, t token, exact bool) (named int, ok bool, err e
 		if n >= len(c.argv) || !(t.match(c.argv[n]) || n == 0 && c.strict && t.match(program(c.argv[0]))) {
 			return 0, false, nil
 		}
+		if !c.strict && !t.assigns() && slices.Contains(c.env, c.argv[n]) {
+			return 0, false, nil // a variable among the words, which a * does not name
+		}
 		if !more {
 			if exact && len(c.argv) > n+1 && !resolved(c.argv[n+1]) {
 				return 0, false, errUnresolved

@@ -118,6 +118,8 @@ func (l *ledger) carries(session string, req *http.Request) (n int, why string) 
 		labels := strings.TrimSuffix(req.URL.Hostname(), siteOf(req.URL))
 		if root := (&url.URL{Scheme: req.URL.Scheme, Host: req.URL.Host}); l.knows(session, l.sum(root)) {
 			labels = ""
+		} else {
+			n += len(req.URL.Port())
 		}
 		n += len(address) + len(labels)
 		if why = packed(req.URL, labels); len(labels) > maxLabels {
@@ -141,17 +143,23 @@ func given(name string, values []string) bool {
 	return true
 }
 
-// siteOf is the name under which somebody registers hosts, such as example.co.uk.
+// siteOf is the name that somebody registered, such as example.co.uk.
 func siteOf(u *url.URL) string {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	if _, err := netip.ParseAddr(host); err == nil {
 		return host
 	}
-	site, err := publicsuffix.EffectiveTLDPlusOne(host)
-	if err != nil {
+	// A company may be a suffix itself, as github.io is: the names below it carry what anybody likes, and count.
+	suffix, icann := publicsuffix.PublicSuffix(host)
+	for !icann && strings.Contains(suffix, ".") {
+		_, parent, _ := strings.Cut(suffix, ".")
+		suffix, icann = publicsuffix.PublicSuffix(parent)
+	}
+	rest := strings.TrimSuffix(host, "."+suffix)
+	if rest == host {
 		return host
 	}
-	return site
+	return rest[strings.LastIndexByte(rest, '.')+1:] + "." + suffix
 }
 
 // weigh says why a request that would be made now is more than asking for a page, empty where it is not. It changes nothing.

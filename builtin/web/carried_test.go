@@ -150,6 +150,23 @@ func TestSmallRequestsAddUp(t *testing.T) {
 	}
 }
 
+// Names below a suffix that a company has, such as github.io, are chosen as those of any host are, and so are ports.
+func TestNamesAndPortsAreCarried(t *testing.T) {
+	l := newLedger(100, 1000)
+	for address, want := range map[string]int{
+		"https://some-words.github.io/": 11, "https://a.b.github.io/": 4, "https://x.compute.amazonaws.com/": 10, "https://example.co.uk/": 0,
+		"https://www.example.com/": 4, "https://example.com:8443/": 4, "https://b.a.test/": 2, "https://localhost/": 0,
+	} {
+		req, err := http.NewRequest(http.MethodGet, address, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, why := l.carries("", req); n != want || why != "" {
+			t.Errorf("%s carries %d bytes, want %d (%s)", address, n, want, why)
+		}
+	}
+}
+
 // Headers that were given for one host do not follow a redirect to another.
 func TestGivenHeadersStay(t *testing.T) {
 	b := newBench(t, setup{Options: Options{IgnoreRobots: true}, rules: allow("site.test", "other.test")})

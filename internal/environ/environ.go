@@ -16,9 +16,6 @@ func Harmless(assignment string) bool {
 	if !ok || !IsName(name) {
 		return false
 	}
-	if strings.HasPrefix(name, "LC_") {
-		name = "LC_*"
-	}
 	for _, h := range harmless {
 		for word := range strings.FieldsSeq(h.names) {
 			if word == name {
@@ -48,7 +45,7 @@ var harmless = []struct {
 	value  *regexp.Regexp
 	reason string
 }{
-	{"LANG LANGUAGE LC_*", regexp.MustCompile(`^[A-Za-z0-9_.@:-]{0,60}$`), "the language of messages, and how text is sorted"},
+	{"LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME", regexp.MustCompile(`^[A-Za-z0-9_.@:-]{0,60}$`), "the language of messages, and how text is sorted"},
 	{"TZ", regexp.MustCompile(`^[A-Za-z0-9_+-]{1,30}(/[A-Za-z0-9_+-]{1,30}){0,2}$`), "the time zone, by its name"},
 	{"TERM COLORTERM", regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+_.-]{0,40}$`), "what the terminal can show"},
 	{"COLUMNS LINES", number, "the size of the terminal"},

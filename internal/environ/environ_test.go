@@ -19,7 +19,7 @@ func TestHarmless(t *testing.T) {
 		"TOOL=x", "CC=cc", "LANG", "LANG=/tmp/x", "LC_ALL=../x", "LANG=() { :; }", "LANG=C\nX", "TZ=:/etc/x", "TZ=/etc/x", "TZ=../x", "TZ=a/../x", "TERM=../x", "TERM=/x",
 		"CI=$(id)", "NODE_ENV=../evil", "NODE_ENV=evil", "CGO_ENABLED=2", "GOOS=../x", "RUST_LOG=a b", "PYTHONIOENCODING=evil", "GIT_AUTHOR_NAME=$(id)",
 		"GIT_AUTHOR_NAME=`id`", "GIT_AUTHOR_NAME=-x", "PATH=/bin", "lang=C", "LC_ALL =C", "=C", "", "NO_COLOR=rm", "GIT_AUTHOR_EMAIL=", "LANG=C\x00", "LANG=\x00$X",
-		"CI=1\n", "CI=\n1", "LANG=" + strings.Repeat("a", 100),
+		"CI=1\n", "CI=\n1", "LC_TOOL=evil", "LANG=" + strings.Repeat("a", 100),
 	} {
 		if Harmless(a) {
 			t.Errorf("%q does not count", a)
