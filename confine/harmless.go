@@ -167,6 +167,11 @@ func linkedWorktree(dir string) bool {
 	if !gitdir.Is(func(name string) bool { _, err := os.Lstat(filepath.Join(common, name)); return err == nil }) {
 		return false
 	}
+	for _, name := range []string{"commondir", "gitdir"} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || !info.Mode().IsRegular() {
+			return false // what a link leads to can be changed later
+		}
+	}
 	for _, top := range gitdir.Tops(dir) {
 		if to, ok := gitdir.Gitfile(filepath.Join(top, ".git")); !ok || to != dir {
 			return false

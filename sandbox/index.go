@@ -48,8 +48,8 @@ type nameDir struct {
 	gits  []string
 	repo  bool
 	subs  []*nameDir
-	// skips are the directories in it that are not looked into, and closed says that it could not be read.
-	skips  []string
+	// links are the links in it that match nothing, and closed says that it could not be read.
+	links  []string
 	closed bool
 }
 
@@ -108,14 +108,62 @@ type nameWalk struct {
 func (w *nameWalk) walk(t *nameTree, root string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w.visit(&t.top, root, nil, w.git && filepath.Base(root) == ".git")
+	w.visit(&t.top, root, nil, regionOf(root, w.git))
 }
 
-// visit looks at a directory, of a git directory or any other.
-func (w *nameWalk) visit(d *nameDir, path string, above []string, git bool) {
+// region says what a directory is a part of, as far as git is concerned.
+type region uint8
+
+const (
+	ordinary region = iota
+	// gitTop is a directory called .git, and gitInside everything below it: only git directories are looked for there.
+	gitTop
+	gitInside
+	// modules is what a repository by another name has of its submodules and worktrees: no directory is passed over.
+	modules
+)
+
+// regionOf returns the region of the root of a tree.
+func regionOf(root string, git bool) region {
+	if git && filepath.Base(root) == ".git" {
+		return gitTop
+	}
+	return ordinary
+}
+
+func (in region) git() bool { return in == gitTop || in == gitInside }
+
+// sub returns the region of a directory by its name. Repo says that git takes the one around it for a repository.
+func (in region) sub(name string, repo, git bool) region {
+	switch {
+	case !git:
+		return ordinary
+	case in.git():
+		return gitInside
+	case strings.EqualFold(name, ".git"):
+		return gitTop
+	case in == modules || repo && (name == "modules" || name == "worktrees"):
+		return modules
+	}
+	return ordinary
+}
+
+// skips reports whether a directory is not looked into: packages of others, and the objects of a repository. Those of a
+// submodule are looked into, since the name of another may begin like that.
+func (in region) skips(name string) bool {
+	return in == ordinary && slices.Contains(skipped, name) || in == gitTop && name == "objects"
+}
+
+// link reports whether a link of this name would have git look for repositories elsewhere.
+func (in region) link(name string, repo bool) bool {
+	return in.git() && name != "HEAD" || in == modules || repo && (name == "modules" || name == "worktrees")
+}
+
+// visit looks at a directory.
+func (w *nameWalk) visit(d *nameDir, path string, above []string, in region) {
 	now := stampOf(path)
 	if now == (stamp{}) || d.stamp != now {
-		if git {
+		if in.git() {
 			d.readGit(path)
 		} else {
 			w.read(d, path, above)
@@ -146,14 +194,22 @@ func (w *nameWalk) visit(d *nameDir, path string, above []string, git bool) {
 	for _, f := range d.found {
 		w.found(filepath.Join(path, f.name), f.hide)
 	}
-	for _, name := range d.skips {
-		w.skips[name] = true
+	for _, name := range d.links {
+		if w.git && in.link(name, d.repo) {
+			w.found(filepath.Join(path, name), false)
+		}
 	}
 	for _, sub := range d.subs {
 		if w.left <= 0 {
 			return // what was not read has no stamp, and will be
 		}
-		w.visit(sub, path+string(filepath.Separator)+sub.name, append(slices.Clip(above), sub.name), git || w.git && strings.EqualFold(sub.name, ".git"))
+		if in.skips(sub.name) {
+			if !in.git() {
+				w.skips[sub.name] = true
+			}
+			continue
+		}
+		w.visit(sub, path+string(filepath.Separator)+sub.name, append(slices.Clip(above), sub.name), in.sub(sub.name, d.repo, w.git))
 	}
 }
 
@@ -176,11 +232,19 @@ func (w *nameWalk) read(d *nameDir, path string, above []string) {
 			if w.git && name == ".git" {
 				d.gits = append(d.gits, e.Name())
 			}
-		case e.IsDir() && slices.Contains(skipped, e.Name()):
-			d.skips = append(d.skips, e.Name())
-		case e.IsDir():
-			d.subs = append(d.subs, known(e.Name()))
+		default:
+			d.add(e, known)
 		}
+	}
+}
+
+// add takes an entry that matches nothing.
+func (d *nameDir) add(e os.DirEntry, known func(name string) *nameDir) {
+	switch {
+	case e.IsDir():
+		d.subs = append(d.subs, known(e.Name()))
+	case e.Type()&fs.ModeSymlink != 0:
+		d.links = append(d.links, e.Name())
 	}
 }
 
@@ -188,12 +252,9 @@ func (w *nameWalk) read(d *nameDir, path string, above []string) {
 // submodules and worktrees have theirs there.
 func (d *nameDir) readGit(path string) {
 	entries, known := d.list(path)
-	is := isRepository(entries)
-	d.repo = is || strings.EqualFold(d.name, ".git") || filepath.Base(path) == ".git"
+	d.repo = isRepository(entries) || strings.EqualFold(d.name, ".git") || filepath.Base(path) == ".git"
 	for _, e := range entries {
-		if e.IsDir() && !(is && e.Name() == "objects") {
-			d.subs = append(d.subs, known(e.Name()))
-		}
+		d.add(e, known)
 	}
 }
 

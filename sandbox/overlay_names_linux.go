@@ -132,7 +132,7 @@ func (p *plan) plantedIn(m *merged) (paths []string) {
 		}
 	}
 	if s := &p.res.scan; s.names != nil && !s.names.protect.empty() && slices.Contains(s.roots, m.Root) {
-		m.names(s, m.Root, nil, s.git() && filepath.Base(m.Root) == ".git", func(path string, hide bool) {
+		m.names(s, m.Root, nil, regionOf(m.Root, s.git()), func(path string, hide bool) {
 			if !hide && !s.had[path] && m.at(path) != "" {
 				paths = append(paths, path)
 			}
@@ -143,29 +143,34 @@ func (p *plan) plantedIn(m *merged) (paths []string) {
 
 // names calls found for every name below dir that is in the layer and matches, for what is obeyed of a directory that has
 // become a repository, and for what cannot be looked into. In a git directory only others are looked for.
-func (m *merged) names(s *scanned, dir string, above []string, inGit bool, found func(path string, hide bool)) {
+func (m *merged) names(s *scanned, dir string, above []string, in region, found func(path string, hide bool)) {
 	entries, err := listDir(m.upper(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		found(dir, false)
 	}
 	git := s.git()
 	is := git && isRepository(m.list(dir))
-	if is || inGit && strings.EqualFold(filepath.Base(dir), ".git") {
+	if is || in.git() && strings.EqualFold(filepath.Base(dir), ".git") {
 		obeyed(dir, found)
 	}
 	for _, e := range entries {
 		path, name := filepath.Join(dir, e.Name()), strings.ToLower(e.Name())
+		sub := in.sub(e.Name(), is, git)
 		switch {
 		case whiteout(m.upper(path)):
-		case inGit && (!e.IsDir() || is && name == "objects"):
-		case git && e.IsDir() && (inGit || name == ".git"):
-			m.names(s, path, nil, true, found)
+		case git && e.Type()&fs.ModeSymlink != 0 && in.link(e.Name(), is):
+			found(path, false)
+		case e.IsDir() && sub.git():
+			if !in.skips(e.Name()) {
+				m.names(s, path, nil, sub, found)
+			}
+		case in.git():
 		case s.names.hide.match(above, name):
 			found(path, true)
 		case s.names.protect.match(above, name):
 			found(path, false)
-		case e.IsDir() && !slices.Contains(skipped, e.Name()):
-			m.names(s, path, append(slices.Clip(above), name), false, found)
+		case e.IsDir() && !in.skips(e.Name()):
+			m.names(s, path, append(slices.Clip(above), name), sub, found)
 		}
 	}
 }

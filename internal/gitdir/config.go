@@ -211,18 +211,18 @@ func readFile(path string) (string, error) {
 
 // Common returns where a git directory keeps its hooks and configuration: itself, or for a linked worktree the repository.
 func Common(dir string) string {
-	if to, ok := pointer(filepath.Join(dir, "commondir"), ""); ok {
+	if to, ok := pointer(filepath.Join(dir, "commondir"), "", os.Stat); ok {
 		return to
 	}
 	return dir
 }
 
-// Gitfile returns the git directory that a file called .git leads to.
-func Gitfile(path string) (dir string, ok bool) { return pointer(path, "gitdir: ") }
+// Gitfile returns the git directory that a file called .git leads to, or a link to such a file.
+func Gitfile(path string) (dir string, ok bool) { return pointer(path, "gitdir: ", os.Stat) }
 
-// pointer reads a file of git's that has a path, which may be relative to it.
-func pointer(file, prefix string) (string, bool) {
-	info, err := os.Lstat(file)
+// pointer reads a file of git's that has a path, which may be relative to it. Look is os.Lstat where a link does not count.
+func pointer(file, prefix string, look func(string) (os.FileInfo, error)) (string, bool) {
+	info, err := look(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 64<<10 {
 		return "", false
 	}
@@ -246,7 +246,7 @@ func Tops(dir string) (tops []string) {
 	if filepath.Base(dir) == ".git" {
 		tops = append(tops, filepath.Dir(dir))
 	}
-	if file, ok := pointer(filepath.Join(dir, "gitdir"), ""); ok {
+	if file, ok := pointer(filepath.Join(dir, "gitdir"), "", os.Stat); ok {
 		tops = append(tops, filepath.Dir(file))
 	}
 	for _, name := range []string{"config", "config.worktree"} {

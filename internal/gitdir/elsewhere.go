@@ -81,12 +81,12 @@ func found(at, git string, info os.FileInfo) (Outside, bool) {
 // linked returns the repository that the file .git of a work tree leads to: of a linked worktree the common one, and that
 // of a submodule.
 func linked(at, git string) (string, bool) {
-	to, ok := pointer(git, "gitdir: ")
+	to, ok := pointer(git, "gitdir: ", os.Lstat)
 	if !ok {
 		return "", false
 	}
-	if back, ok := pointer(filepath.Join(to, "gitdir"), ""); ok {
-		common, ok := pointer(filepath.Join(to, "commondir"), "")
+	if back, ok := pointer(filepath.Join(to, "gitdir"), "", os.Lstat); ok {
+		common, ok := pointer(filepath.Join(to, "commondir"), "", os.Lstat)
 		if !ok || !samePath(back, git) || !samePath(filepath.Dir(to), filepath.Join(common, "worktrees")) {
 			return "", false
 		}

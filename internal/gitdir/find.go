@@ -9,7 +9,7 @@ import (
 )
 
 // Find returns the repositories in a directory, at any depth, and those that it is in. It does not look into directories with
-// one of the names in skip. What cannot be read has none.
+// one of the names in skip, unless they are in a repository. What cannot be read has none.
 func Find(root string, skip []string) []Repository {
 	list := Above(root)
 	for _, r := range list {
@@ -27,7 +27,9 @@ func Find(root string, skip []string) []Repository {
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
-		case d.IsDir() && at != root && slices.Contains(skip, name):
+		case d.IsDir() && at != root && slices.Contains(skip, name) && !slices.ContainsFunc(list, func(r Repository) bool {
+			return within(filepath.Join(r.Dir, "modules"), at)
+		}):
 			return filepath.SkipDir
 		case name == "HEAD" && Is(func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }):
 			list = append(list, Repository{Dir: dir})

@@ -55,6 +55,7 @@ func (h Host) Named(roots []string, repositories []Repository) (names []Name, fi
 			}
 			n.settings(own, top)
 		}
+		files = append(files, n.linked(r)...)
 	}
 	slices.Sort(files)
 	return n.names, slices.Compact(files), err
@@ -68,6 +69,42 @@ type naming struct {
 	seen  map[Name]bool
 	// links are the places that were looked at, with where the links among them lead.
 	links map[string]string
+}
+
+// linked takes what the links in a repository lead to, in the place of the parts that git executes or obeys, and returns the
+// directories that decide it.
+func (n *naming) linked(r Repository) (dirs []string) {
+	for _, dir := range slices.Compact([]string{r.Dir, Common(r.Dir)}) {
+		for _, part := range parts {
+			at := filepath.Join(dir, filepath.FromSlash(part.Name))
+			if links, _ := follow(at, n.link); len(links) > 0 {
+				n.add(at, part.Name == "hooks", part.Why)
+			}
+		}
+		hooks := filepath.Join(dir, "hooks")
+		n.hooks(hooks, "runs the programs in "+hooks)
+		dirs = append(dirs, hooks)
+	}
+	if git := filepath.Join(r.Top, ".git"); r.Top != "" {
+		if to, ok := Gitfile(git); ok {
+			n.add(git, true, "takes the repository that it names")
+			links, _ := follow(to, n.link)
+			for _, link := range links {
+				n.keep(Name{link, true, "finds the repository through it"})
+			}
+		}
+	}
+	return dirs
+}
+
+// hooks takes what the links in a directory of hooks lead to.
+func (n *naming) hooks(dir, why string) {
+	entries, _ := os.ReadDir(dir) // none where git cannot read it either
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink != 0 {
+			n.add(filepath.Join(dir, e.Name()), false, why)
+		}
+	}
 }
 
 // link returns where the link at a path leads, "" where there is none.
@@ -113,13 +150,18 @@ func (n *naming) settings(list []Setting, top string) {
 // directory takes a directory from which git runs or copies programs. Of one that has a whole root or work tree in it, only
 // those names count that git uses.
 func (n *naming) directory(path, top string, class Class, key string) {
-	at := real(path)
+	at, why := real(path), "runs what is in the directory that "+key+" names"
+	if class == Hooks {
+		n.hooks(at, why)
+	} else {
+		n.hooks(filepath.Join(at, "hooks"), why)
+	}
 	whole := within(at, top)
 	for _, root := range n.roots {
 		whole = whole || within(at, root)
 	}
 	if !whole {
-		n.add(path, true, "runs what is in the directory that "+key+" names")
+		n.add(path, true, why)
 		return
 	}
 	parts := hookNames
@@ -127,7 +169,7 @@ func (n *naming) directory(path, top string, class Class, key string) {
 		parts = []string{"hooks", "config", "info/attributes"}
 	}
 	for _, name := range parts {
-		n.add(path+"/"+name, class == Template, "runs what is in the directory that "+key+" names")
+		n.add(path+"/"+name, class == Template, why)
 	}
 }
 

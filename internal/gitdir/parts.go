@@ -89,26 +89,12 @@ func walk(dir string, repository, unreadable func(dir string)) error {
 			return filepath.SkipDir
 		case !d.IsDir():
 			return nil
-		case Data(filepath.Dir(at), d.Name()) && at != dir:
-			return filepath.SkipDir
+		case at == filepath.Join(dir, "objects"):
+			return filepath.SkipDir // those of a submodule are looked into: the name of another may begin like that
 		}
 		if Is(func(name string) bool { _, err := os.Lstat(filepath.Join(at, name)); return err == nil }) {
 			repository(at)
 		}
 		return nil
 	})
-}
-
-// Data reports whether the named directory, of a git directory, has the objects of a repository only: no git directory is
-// looked for there.
-func Data(dir, name string) bool {
-	if name != "objects" {
-		return false
-	}
-	for _, beside := range []string{"HEAD", "refs"} {
-		if _, err := os.Lstat(filepath.Join(dir, beside)); err != nil {
-			return false
-		}
-	}
-	return true
 }
