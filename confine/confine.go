@@ -110,11 +110,9 @@ func (p *process) policy() (sandbox.Policy, error) {
 		return sandbox.Policy{}, err
 	}
 	pol := sandbox.Default(p.opt.Workspace.Dir(), sandbox.PresetOptions{Cache: cache})
-	pol.Readable = append(pol.Readable, p.opt.Shown...)
-	if p.opt.Workspace.Host(tongs.Path{Root: tongs.RepositoryRoot, Rel: "."}) != "" {
-		pol.Env = append(pol.Env, "GIT_DISCOVERY_ACROSS_FILESYSTEM=1") // each root is a mount
+	if !cmd.Build { // it is made of what is beside its program, and of nothing else
+		p.roots(&pol, p.writing())
 	}
-	p.roots(&pol, p.writing())
 	p.names(&pol, p.effects)
 	pol.Dir = p.opt.Workspace.Host(cmd.Dir)
 	if p.scratch != "" {
@@ -170,6 +168,10 @@ func (c *commands) placed(cmd *tongs.Command) error {
 // roots gives the program the roots, or what the scope of the call leaves of them: writable ones as such, unless it may
 // not write at all.
 func (c *commands) roots(p *sandbox.Policy, write writing) {
+	p.Readable = append(p.Readable, c.opt.Shown...)
+	if c.opt.Workspace.Host(tongs.Path{Root: tongs.RepositoryRoot, Rel: "."}) != "" {
+		p.Env = append(p.Env, "GIT_DISCOVERY_ACROSS_FILESYSTEM=1") // each root is a mount
+	}
 	zones, limited := []tongs.Zone(nil), false
 	if z, ok := c.grant.(tongs.Zoned); ok {
 		zones, limited = z.Zones()

@@ -99,3 +99,43 @@ func TestABuildsTestsCount(t *testing.T) {
 		}
 	}
 }
+
+// A build has its sources and nothing of the workspace: what a person approves as built from them has no other code in it.
+func TestAttackABuildWithFilesOfTheWorkspace(t *testing.T) {
+	for name, c := range map[string]struct {
+		source string
+		more   func(ws string) []string
+	}{
+		"replace": {
+			"package main\n\nimport \"example.org/x\"\n\nfunc main() { x.Say() }\n",
+			func(ws string) []string {
+				return []string{"go.mod", "module outside\n\ngo 1.24\n\nrequire example.org/x v0.0.0\n\nreplace example.org/x => " + ws + "/x\n"}
+			},
+		},
+		"include": {
+			"package main\n\nfunc code() int\n\nfunc main() {\n\tif code() == 7 {\n\t\tprintln(\"trojan\")\n\t}\n}\n",
+			func(ws string) []string {
+				return []string{"code_" + "amd64.s", "#include \"" + ws + "/x/code.h\"\n", "code_" + "arm64.s", "#include \"" + ws + "/x/code.h\"\n"}
+			},
+		},
+		"embedded": {
+			"package main\n\nimport _ \"embed\"\n\n//go:embed x/code.h\nvar s string\n\nfunc main() { println(s) }\n", func(string) []string { return nil },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, workbench.Options{})
+			ws := b.Dir
+			b.Put("x/go.mod", "module example.org/x\n", 0o644)
+			b.Put("x/x.go", "package x\n\nfunc Say() { println(\"trojan\") }\n", 0o644)
+			b.Put("x/code.h", "TEXT ·code(SB), 4, $0-8\n\tMOVQ $7, ret+0(FP)\n\tRET\n", 0o644)
+			b.goTool("outside", c.source, "", c.more(ws)...)
+			res := b.Call("build_custom_tool", args{"name": "outside"})
+			if res.OK() {
+				t.Errorf("it was built: %s; it says %s", res.Content, b.Call("outside").Content)
+			}
+			if strings.Contains(res.Content, "trojan") {
+				t.Error(res.Content)
+			}
+		})
+	}
+}

@@ -33,8 +33,8 @@ func Layered(path string) Mount { return Mount{path, MountLayered} }
 // inside a layered or decided place nor around one.
 func Private(path string) Mount { return Mount{path, MountPrivate} }
 
-// Decided is a place that a rule or a person allowed the program to change directly. Inside a layered one it is what is let
-// through.
+// Decided is a place that a rule or a person allowed the program to change directly. With an Overlay it is inside a layered
+// one, and is what is let through.
 func Decided(path string) Mount { return Mount{path, MountDecided} }
 
 // Path is the place, an absolute path of the host.
@@ -73,6 +73,9 @@ func (r *resolved) checkMounts(o *Overlay) error {
 		}
 	}
 	for _, t := range r.trees {
+		if o != nil && t.kind == MountDecided && !slices.ContainsFunc(r.trees, func(u tree) bool { return u.over() && inside(u.path, t.path) }) {
+			return tongs.Errorf(tongs.CodeConfigError, "the program runs on a copy, and %q, which it is to change directly, is in none of the copied directories; leave it out", t.path)
+		}
 		if t.kind != MountPrivate {
 			continue
 		}

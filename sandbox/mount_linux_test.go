@@ -19,6 +19,8 @@ func TestMountsMustSayWhatTheyAre(t *testing.T) {
 	overlay := &Overlay{Dir: layers}
 	link := filepath.Join(state, "link")
 	must(t, os.Symlink(sub, link))
+	layered := filepath.Join(ws, "layered")
+	must(t, os.Mkdir(layered, 0o755))
 	r := runner(t, TierA)
 	for name, c := range map[string]struct {
 		want    string
@@ -35,6 +37,10 @@ func TestMountsMustSayWhatTheyAre(t *testing.T) {
 		"private inside a decided one":  {"private", nil, []Mount{Decided(ws), Private(sub)}},
 		"private inside one, by a link": {"private", overlay, []Mount{Layered(ws), Private(link)}},
 		"private around a layered one":  {"private", overlay, []Mount{Layered(sub), Private(ws)}},
+		"decided beside a layered one":  {"none of the copied", overlay, []Mount{Layered(ws), Decided(state)}},
+		"decided around a layered one":  {"none of the copied", overlay, []Mount{Layered(sub), Decided(ws)}},
+		"decided, with nothing layered": {"none of the copied", overlay, []Mount{Decided(ws)}},
+		"decided beside it, by a link":  {"none of the copied", overlay, []Mount{Layered(layered), Decided(link)}},
 		"private and layered":           {"twice", overlay, []Mount{Layered(ws), Private(ws)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,15 +59,15 @@ func TestMountsMustSayWhatTheyAre(t *testing.T) {
 
 // Of a run that has all three kinds, each is what it says.
 func TestMountKinds(t *testing.T) {
-	ws, layers, private, decided := place(t), place(t), place(t), place(t)
+	ws, layers, private := place(t), place(t), place(t)
 	write(t, ws, map[string]string{"f": "old", "cache/f": "old"})
-	res, out := held(t, runner(t, TierA), ws, layers, `for d in . cache `+private+` `+decided+`; do echo new > $d/f; done`, func(p *Policy) {
-		p.Writable = append(p.Writable, Private(private), Decided(decided), Decided(filepath.Join(ws, "cache")))
+	res, out := held(t, runner(t, TierA), ws, layers, `for d in . cache `+private+`; do echo new > $d/f; done`, func(p *Policy) {
+		p.Writable = append(p.Writable, Private(private), Decided(filepath.Join(ws, "cache")))
 	})
 	if res.ExitCode != 0 || out != "" {
 		t.Fatalf("exit %d: %s", res.ExitCode, out)
 	}
-	for dir, want := range map[string]string{ws: "old", ws + "/cache": "new\n", private: "new\n", decided: "new\n"} {
+	for dir, want := range map[string]string{ws: "old", ws + "/cache": "new\n", private: "new\n"} {
 		if b, _ := os.ReadFile(filepath.Join(dir, "f")); string(b) != want {
 			t.Errorf("%s: %q, want %q", dir, b, want)
 		}
