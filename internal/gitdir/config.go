@@ -14,8 +14,12 @@ import (
 	"sync"
 )
 
-// maxConfig is how large a file of git's is read. A larger one is an error.
-const maxConfig = 4 << 20
+const (
+	// maxConfig is how large a file of git's is read. A larger one is an error.
+	maxConfig = 4 << 20
+	// maxFiles is how many files a configuration may include. More are an error.
+	maxFiles = 1000
+)
 
 // Host is whose git is meant.
 type Host struct {
@@ -172,9 +176,18 @@ func (r *reader) add(s Setting) {
 	}
 }
 
-// file reads a file of settings, once. One that git cannot read either has none.
+// file reads a file of settings, once, however it is spelled. One that git cannot read either has none.
 func (r *reader) file(path string) {
-	if !filepath.IsAbs(path) || r.seen[path] {
+	if !filepath.IsAbs(path) {
+		return
+	}
+	dir, name := filepath.Split(path)
+	path = filepath.Join(real(dir), name)
+	if r.seen[path] {
+		return
+	}
+	if len(r.seen) > maxFiles {
+		r.err = fmt.Errorf("the git configuration includes more than %d files, %s among them: make them fewer", maxFiles, path)
 		return
 	}
 	r.seen[path] = true

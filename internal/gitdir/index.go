@@ -57,7 +57,11 @@ func find(dir string) (string, error) {
 		case err == nil && info.IsDir():
 			return at, nil
 		case err == nil:
-			return named(at)
+			to, ok := Gitfile(at)
+			if !ok {
+				return "", fmt.Errorf("%s does not name a git directory", at)
+			}
+			return to, nil
 		case !errors.Is(err, fs.ErrNotExist) && !notDirectory(err):
 			return "", err
 		}
@@ -72,28 +76,6 @@ func find(dir string) (string, error) {
 func notDirectory(err error) bool {
 	var p *fs.PathError
 	return errors.As(err, &p) && strings.Contains(p.Err.Error(), "not a directory")
-}
-
-// named returns the git directory that a .git file names.
-func named(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, 64<<10))
-	if err != nil {
-		return "", err
-	}
-	dir, ok := strings.CutPrefix(string(data), "gitdir: ")
-	if !ok {
-		return "", fmt.Errorf("%s does not name a git directory", file)
-	}
-	dir = strings.TrimRight(dir, "\r\n")
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(filepath.Dir(file), dir)
-	}
-	return dir, nil
 }
 
 var errIndex = errors.New("it is not an index that can be read")

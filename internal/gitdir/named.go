@@ -1,6 +1,9 @@
 package gitdir
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,8 +61,11 @@ func (h Host) Named(roots []string, repositories []Repository) (names []Name, fi
 		files = append(files, n.linked(r)...)
 	}
 	slices.Sort(files)
-	return n.names, slices.Compact(files), err
+	return n.names, slices.Compact(files), errors.Join(err, n.err)
 }
+
+// maxWords is how many paths the words of one command may mean. More are an error.
+const maxWords = 20_000
 
 // naming collects names.
 type naming struct {
@@ -69,6 +75,7 @@ type naming struct {
 	seen  map[Name]bool
 	// links are the places that were looked at, with where the links among them lead.
 	links map[string]string
+	err   error
 }
 
 // linked takes what the links in a repository lead to, in the place of the parts that git executes or obeys, and returns the
@@ -138,11 +145,11 @@ func (n *naming) settings(list []Setting, top string) {
 		case Place:
 			for _, place := range []string{s.Value, s.Sub} {
 				if _, command, ok := strings.Cut(place, "::"); ok {
-					n.command(command, top, key)
+					n.command(command, top, s)
 				}
 			}
 		case Runs:
-			n.command(s.Value, top, key)
+			n.command(s.Value, top, s)
 		}
 	}
 }
@@ -174,11 +181,15 @@ func (n *naming) directory(path, top string, class Class, key string) {
 }
 
 // command takes the files that the words of a command may name, and perhaps more.
-func (n *naming) command(value, top, key string) {
+func (n *naming) command(value, top string, from Setting) {
 	words, dirs := split(value)
 	bases := []string{top}
 	for _, dir := range dirs {
 		bases = append(bases, n.host.expand(dir, top)...)
+	}
+	if len(words)*len(bases) > maxWords {
+		n.err = fmt.Errorf("the command of %s in %s is too long to tell what it runs: put it into a script", from.Key(), cmp.Or(from.File, "the environment"))
+		return
 	}
 	for _, word := range words {
 		for _, base := range bases {
@@ -189,7 +200,7 @@ func (n *naming) command(value, top, key string) {
 				}
 			}
 			for _, path := range paths {
-				n.add(path, false, "runs what "+key+" names")
+				n.add(path, false, "runs what "+from.Key()+" names")
 			}
 		}
 	}

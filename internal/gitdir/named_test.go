@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -88,6 +89,76 @@ func TestHookNamesAreGits(t *testing.T) {
 		name := filepath.Base(n.Path)
 		if name != "query-watchman" && !slices.Contains(listed, name) { // the example of a file system monitor
 			t.Errorf("git knows no hook %s", name)
+		}
+	}
+}
+
+// A configuration that is made to keep us busy is an error, and soon.
+func TestConfigurationsThatAreTooLarge(t *testing.T) {
+	var includes, chain, dirs, words strings.Builder
+	for i := range 20_000 {
+		n := strconv.Itoa(i)
+		includes.WriteString("[include]\npath = x" + n + "\n")
+		dirs.WriteString("cd d" + n + " && ./f; ")
+		words.WriteString("./w" + n + " ")
+	}
+	for _, link := range []string{"l1", "l2", "l3"} { // links to the directory itself
+		chain.WriteString("[include]\npath = " + link + "/config\n")
+	}
+	for name, c := range map[string]struct {
+		config string
+		fails  bool
+	}{
+		"includes":                      {includes.String(), true},
+		"directories of a command":      {"[alias]\nx = \"!" + dirs.String() + "\"\n", true},
+		"words of a command":            {"[alias]\nx = !" + words.String() + "\n", true},
+		"itself through links":          {chain.String(), false},
+		"a file of more than its bound": {strings.Repeat("#\n", 3<<20), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(root, ".git/config"), c.config+"[core]\nhooksPath = hk\n")
+			for _, link := range []string{"l1", "l2", "l3"} {
+				if err := os.Symlink(".", filepath.Join(root, ".git", link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			host := gitdir.Host{Getenv: func(string) string { return "" }}
+			names, _, err := host.Named([]string{root}, []gitdir.Repository{{Dir: filepath.Join(root, ".git"), Top: root}})
+			if c.fails != (err != nil) {
+				t.Errorf("error %v", err)
+			}
+			if !c.fails && !slices.ContainsFunc(names, func(n gitdir.Name) bool { return n.Path == filepath.Join(root, "hk") }) {
+				t.Errorf("names %v", names)
+			}
+		})
+	}
+}
+
+// What an included file includes is beside where that file is, also where a link and ".." are on the way there.
+func TestIncludesThroughLinks(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(root, ".git/config"), "[include]\npath = ../lnk/../inc/a\n")
+	write(t, filepath.Join(root, "far/inc/a"), "[include]\npath = b\n")
+	write(t, filepath.Join(root, "far/inc/b"), "[core]\nhooksPath = hk\n")
+	write(t, filepath.Join(root, "far/away/x"), "")
+	if err := os.Symlink("far/away", filepath.Join(root, "lnk")); err != nil {
+		t.Fatal(err)
+	}
+	host := gitdir.Host{Getenv: func(string) string { return "" }}
+	names, _, err := host.Named([]string{root}, []gitdir.Repository{{Dir: filepath.Join(root, ".git"), Top: root}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rel := range []string{"hk", "lnk", "far/inc/a", "far/inc/b"} {
+		if !slices.ContainsFunc(names, func(n gitdir.Name) bool { return n.Path == filepath.Join(root, rel) && n.Tree }) {
+			t.Errorf("%s is not among %v", rel, names)
 		}
 	}
 }

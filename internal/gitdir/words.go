@@ -36,6 +36,8 @@ func split(command string) (words, dirs []string) {
 	for _, m := range p.cd.FindAllStringSubmatch(command, -1) {
 		dirs = append(dirs, m[1])
 	}
+	slices.Sort(dirs)
+	dirs = slices.Compact(dirs)
 	all := slices.Concat(p.shell.Split(command, -1), p.blank.Split(p.quotes.Replace(command), -1),
 		p.shell.Split(p.variable.ReplaceAllString(command, " "), -1))
 	for _, m := range p.quoted.FindAllStringSubmatch(command, -1) {
