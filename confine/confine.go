@@ -110,11 +110,13 @@ func (p *process) policy() (sandbox.Policy, error) {
 		return sandbox.Policy{}, err
 	}
 	pol := sandbox.Default(p.opt.Workspace.Dir(), sandbox.PresetOptions{Cache: cache})
-	if !cmd.Build { // it is made of what is beside its program, and of nothing else
+	if cmd.Build { // of what is beside its program, and of nothing else
+		pol.Dir = filepath.Dir(cmd.Argv[0])
+	} else {
 		p.roots(&pol, p.writing())
+		pol.Dir = p.opt.Workspace.Host(cmd.Dir)
 	}
 	p.names(&pol, p.effects)
-	pol.Dir = p.opt.Workspace.Host(cmd.Dir)
 	if p.scratch != "" {
 		pol.Writable = append(pol.Writable, sandbox.Private(p.scratch))
 		pol.Dir = p.scratch

@@ -278,7 +278,7 @@ func (r *resolved) addProtected(p string) error {
 func (r *resolved) addConfigured(exempt []string) error {
 	names, err := r.scan.configured()
 	if err != nil {
-		return tongs.Errorf(tongs.CodeSandboxUnavailable, "what git runs in the workspace cannot be told: %w", err)
+		return tongs.Errorf(tongs.CodeSandboxUnavailable, "cannot determine what git runs in the workspace: %w", err)
 	}
 	for _, n := range names {
 		info, err := os.Lstat(n.Path)

@@ -149,7 +149,7 @@ func (w *Workspace) configured(p tongs.Path) (why string, ok bool) {
 	host := w.Host(p)
 	names, err := w.gitNamed(host)
 	if err != nil {
-		return "protected: it cannot be told whether git runs it: " + err.Error(), true
+		return "protected: git may run it, its configuration cannot be read: " + err.Error(), true
 	}
 	if len(names) == 0 {
 		return "", false
@@ -168,7 +168,7 @@ func (w *Workspace) configuredBelow(p tongs.Path) (why string, ok bool) {
 	host := w.Host(p)
 	names, err := w.gitNamed(filepath.Join(host, "x"))
 	if err != nil {
-		return "cannot be looked into: " + err.Error(), true
+		return "cannot be checked for what git runs: " + err.Error(), true
 	}
 	at := foldPath(host)
 	for _, n := range names {

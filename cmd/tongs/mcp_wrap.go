@@ -29,7 +29,7 @@ func (a *app) mcpWrapCommand() *cobra.Command {
 		Long: "Run a program in the sandbox with its standard streams passed through as they are: put it before the command of an MCP\n" +
 			"server in the configuration of any client. The program sees the workspace, and reaches the hosts of --network and no\n" +
 			"others. The exit code is the program's; what it was kept from is reported on standard error when it ends.\n" +
-			"Nobody is asked and nothing is logged: the client decides about calls.",
+			"It asks nothing and logs nothing: the client decides about calls.",
 		Example: "  tongs mcp wrap --network packages.example.com -- npx -y @modelcontextprotocol/server-filesystem .\n" +
 			"  tongs mcp wrap --network api.github.com --env GITHUB_TOKEN -- github-mcp-server stdio\n" +
 			"  tongs mcp wrap --read-only --workspace ~/notes -- notes-server",

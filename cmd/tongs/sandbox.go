@@ -33,14 +33,14 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 		Use:   "run -- COMMAND [ARGUMENT ...]",
 		Short: "Run a command as a tool would",
 		Long: "Run a command in the sandbox, with the workspace writable and no network. The configured limits, rules about paths\n" +
-			"and protected names apply as to any command of a tool. Nobody is asked and nothing is logged: it is you who runs it.\n" +
-			"Protected names that it makes are moved away, and you are told where to. At a terminal the command has one of its own.\n" +
+			"and protected names apply as to any command of a tool. It asks nothing and logs nothing, because you run it yourself.\n" +
+			"Protected names that it makes are moved away; it prints where. At a terminal the command has one of its own.\n" +
 			"The exit code is the command's.",
 		Example: "  tongs sandbox run -- ls -la /\n  tongs sandbox run --read-only --report -- make test\n  tongs sandbox run -- bash",
 		Args:    cobra.MinimumNArgs(1),
 	}
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "keep the command from writing to the workspace")
-	cmd.Flags().BoolVar(&report, "report", false, "say on stderr what was enforced and used up")
+	cmd.Flags().BoolVar(&report, "report", false, "print limits, usage and denials on stderr")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time until everything is killed (default: 2m)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		o, err := a.openOwn(&tongs.Command{Argv: args, Dir: tongs.Path{Rel: "."}, ReadOnly: readOnly, Timeout: timeout})
