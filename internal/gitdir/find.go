@@ -28,7 +28,7 @@ func Find(root string, skip []string) []Repository {
 				return filepath.SkipDir
 			}
 		case d.IsDir() && at != root && slices.Contains(skip, name) && !slices.ContainsFunc(list, func(r Repository) bool {
-			return within(filepath.Join(r.Dir, "modules"), at)
+			return within(filepath.Join(r.Dir, "modules"), at) || within(filepath.Join(r.Dir, "worktrees"), at)
 		}):
 			return filepath.SkipDir
 		case name == "HEAD" && Is(func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }):
