@@ -46,6 +46,11 @@ func TestWhatGitIsConfiguredToRunIsProtected(t *testing.T) {
 		{"hooks in the top", `git config core.hooksPath "$PWD"`, "post-commit pre-push", "main.go src/post-commit hooks"},
 		{"hooks of the user", `git config --global core.hooksPath shared`, "shared/post-commit", "post-commit"},
 		{"hooks behind a link", `mkdir real; ln -s real hk; git config core.hooksPath hk`, "real/post-commit real", "other/post-commit"},
+		{"a hook that is a link", `mkdir -p scripts .git/hooks; ln -s ../../scripts/check.sh .git/hooks/pre-commit`, "scripts/check.sh scripts", "scripts/other.sh check.sh"},
+		{"a configured hook that is a link", `mkdir -p scripts hk; ln -s ../scripts/check.sh hk/pre-commit; git config core.hooksPath hk`, "scripts/check.sh", "scripts/other.sh"},
+		{"hooks that are a link", `mkdir -p scripts; ln -s ../scripts .git/hooks`, "scripts/pre-commit scripts/lib/x", "script/x"},
+		{"a configuration that is a link", `mv .git/config cfg; ln -s ../cfg .git/config`, "cfg", "cfg2"},
+		{"a link to a .git file", `mv .git real; echo "gitdir: real" > dotgit; ln -s dotgit .git`, "dotgit", "dotgit2"},
 		{"a command with arguments", `git config core.fsmonitor './tools/mon.sh --x'`, "tools/mon.sh TOOLS/MON.SH", "tools/x.sh"},
 		{"an interpreter", `git config filter.x.clean 'python3 clean.py %f'`, "clean.py", "clean.go src/clean.py"},
 		{"an alias of the user", `git config --global alias.x '!cd ops && ./run.sh'`, "ops/run.sh", "ops/other.sh"},
@@ -137,5 +142,20 @@ func TestConfigurationThatIsTooLarge(t *testing.T) {
 	}
 	if why, protected := w.Protected(tongs.Path{Rel: "main.go"}); !protected || !strings.Contains(why, "larger") {
 		t.Errorf("%v %q", protected, why)
+	}
+}
+
+// A hook that becomes a link counts from then on.
+func TestAHookThatBecomesALink(t *testing.T) {
+	w, dir := gitBench(t, `mkdir -p scripts .git/hooks; echo > scripts/check.sh`)
+	check := tongs.Path{Rel: "scripts/check.sh"}
+	if why, protected := w.Protected(check); protected {
+		t.Fatal(why)
+	}
+	if err := os.Symlink("../../scripts/check.sh", filepath.Join(dir, ".git/hooks/pre-commit")); err != nil {
+		t.Fatal(err)
+	}
+	if _, protected := w.Protected(check); !protected {
+		t.Error("what a new hook leads to is not protected")
 	}
 }
