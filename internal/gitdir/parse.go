@@ -88,7 +88,7 @@ func (p *parser) comment() {
 	}
 }
 
-func space(c int) bool { return c == ' ' || c >= '\t' && c <= '\r' && c != '\n' }
+func space(c int) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 func letter(c int) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
@@ -107,7 +107,7 @@ func (p *parser) header() (section, sub string, ok bool) {
 			return "", "", false
 		case space(c):
 			sub, ok = p.quoted()
-			return strings.ToLower(b.String()), sub, ok && b.Len() > 0
+			return strings.ToLower(b.String()), sub, ok
 		case !nameByte(c) && c != '.':
 			return "", "", false
 		}
@@ -202,7 +202,7 @@ func (p *parser) value() (string, bool) {
 
 func (p *parser) escape() (int, bool) {
 	switch c := p.next(); c {
-	case '\n':
+	case '\n', eof:
 		return 0, true
 	case 't':
 		return '\t', true

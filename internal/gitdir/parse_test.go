@@ -58,6 +58,7 @@ var configs = []string{
 	"[core]\nx = \"a\nb\"\n", "[core]\nx = \\q\n", "x = 1\n", "[core\nx = 1", "[core]x=1", "[core]]\n", "[ core]\nx=1\n", "[core \"a\" ]\nx=1\n",
 	"[core]\nx-1 = a\n1x = b\n", "[core]\nx y\n", "[core]\n x \t = 1\n", "[core]\nx\v= 1\n", "[.a]\nx=1\n", "[a.]\nx=1\n", "[a.b.c]\nx=1\n", "[]\nx=1\n",
 	"[a \"\"]\nx=1\n", "[a \"x\" \"y\"]\nz=1\n", "#[core]\n;x\n[core]\n;x=1\nx=2 \\\n", "[core]\nx = a \\\n# b\n", "[core]\nx = \\\n", "[alias]\nx = \"!f() { ./run.sh; }; f\"\n",
+	"[ \"b\"]\nx=1\n", "[core]\nx = a\\", "\f", "[core]\nx =\v1\f\n", "[ \"b\\\"c\\\\d\"]\n e = \"\\t\\b\"b\\\"c\\",
 }
 
 func TestParseReadsWhatGitReads(t *testing.T) {
