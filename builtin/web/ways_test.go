@@ -72,6 +72,15 @@ var hidingWays = []way{
 	css("charset before", "@charset 'utf-8';.x{display:none}"),
 	css("after a broken declaration", ".x{foo bar;;: 1;display:none"),
 	css("string with a brace", `.y::before{content:"}"} .x{display:none}`),
+	// Sizes that nothing inside has a part in, what is drawn over the letters, and what is behind the viewer.
+	css("contain size", ".x{contain:size;overflow:hidden}"),
+	css("contain strict", ".x{contain:strict}"),
+	css("min() with a percentage", ".x{width:min(0px,100%);overflow:hidden;white-space:nowrap;height:1.2em}"),
+	css("behind the viewer", ".x{transform:perspective(1px) translateZ(2px)}"),
+	css("a stroke over the letters", ".x{-webkit-text-stroke:30px white}"),
+	{"mathcolor", "", `<math><mtext mathcolor="white">SECRET</mtext></math>`},
+	{"mathsize", "", `<math><mtext mathsize="0">SECRET</mtext></math>`},
+	{"mspace", "", `<math><mspace>SECRET</mspace></math>`},
 	// Selectors.
 	css(":is()", ":is(.x,.y){display:none}"),
 	css(":where()", ":where(div.x){display:none}"),

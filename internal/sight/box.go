@@ -58,6 +58,9 @@ func odd(v values) bool {
 			}
 		}
 	}
+	if v.any("contain", "size", "strict") { // it takes no room, whatever is in it
+		return true
+	}
 	for _, value := range v.list["transform-origin"] { // turned around a point far away
 		for _, word := range words(value) {
 			if n, ok := lengthOf(word, scale{font: 16}); ok && math.Abs(n) >= -farLeft && len(v.list["transform"])+len(v.list["rotate"]) > 0 {
@@ -93,8 +96,10 @@ func (c *context) collapsed(v values) bool {
 	}
 	at := c.at(0)
 	for _, name := range []string{"width", "height", "max-width", "max-height"} {
-		if n, ok := v.least(name, at); ok && n <= narrow {
-			return true
+		for _, at := range []scale{at, c.at(screenWidth)} { // without and with percentages
+			if n, ok := v.least(name, at); ok && n <= narrow {
+				return true
+			}
 		}
 	}
 	if n, ok := v.least("line-height", at); ok && n <= 0 && c.font > 0 {
@@ -335,6 +340,8 @@ func (c *context) transform(name string, args []amount, v values) bool {
 		}
 	}
 	switch name {
+	case "perspective": // what is behind the viewer is not drawn
+		c.odd = true
 	case "scale", "scale3d":
 		shrink(min(math.Abs(at(0)), math.Abs(at(min(1, len(args)-1)))))
 	case "scalex", "scaley":

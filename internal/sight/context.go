@@ -217,6 +217,7 @@ func (c *context) letters(l *looker, v values) {
 		for _, word := range words(value) {
 			if n, ok := lengthOf(word, c.at(0)); ok {
 				c.outlined = n > 0
+				c.unknown = c.unknown || n > c.font/4 // it may be drawn over the letters
 			}
 		}
 	}
@@ -240,6 +241,10 @@ func (c *context) hints(n *html.Node) {
 		if ink, kind := legacyColour(attr(n, name)); kind == aColour {
 			c.text = ink
 		}
+	}
+	if n.Namespace == "math" {
+		set("mathcolor")
+		c.odd = c.odd || has(n, "mathsize") || has(n, "mathbackground")
 	}
 	switch n.Data {
 	case "font", "basefont":

@@ -251,7 +251,7 @@ func byAttribute(n *html.Node) State {
 		if !has(n, "open") {
 			return Hidden
 		}
-	case "progress", "meter", "annotation", "annotation-xml", "datalist", "mphantom", "base", "basefont", "area":
+	case "progress", "meter", "annotation", "annotation-xml", "datalist", "mphantom", "mspace", "base", "basefont", "area":
 		return Hidden
 	case "title":
 		if n.Parent == nil || n.Parent.Data != "head" {
