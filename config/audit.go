@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -69,7 +70,8 @@ func (l *layer) readCheckpoint(v value) {
 }
 
 func loopback(host string) bool {
-	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // mergeAudit finds where checkpoints go: the administrator's place, else the user's.

@@ -465,7 +465,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("so does a trusted one: %+v, %v", c.Audit, c.Ignored)
 	}
 	for _, bad := range []string{
-		"audit: {checkpoint: {}}", "audit: {checkpoint: {command: []}}", "audit: {checkpoint: {url: 'http://logs.example/'}}", "audit: {checkpoint: {url: 'file:///x'}}",
+		"audit: {checkpoint: {}}", "audit: {checkpoint: {command: []}}", "audit: {checkpoint: {url: 'http://logs.example/'}}", "audit: {checkpoint: {url: 'http://127.logs.example/'}}", "audit: {checkpoint: {url: 'file:///x'}}",
 		"audit: {checkpoint: {url: 'https://x/', command: [a]}}", "audit: {checkpoint: {url: 'https://x/', every: 0s}}", "audit: {head: x}",
 	} {
 		if text := newSite(t).user(bad).fail(); !strings.Contains(text, "checkpoint") && !strings.Contains(text, "head") {

@@ -21,12 +21,12 @@ import (
 // checkpointTime bounds how long the delivery of a checkpoint takes.
 const checkpointTime = 10 * time.Second
 
-// checkpoint returns what delivers heads of the log as configured, nil where nothing is.
-func checkpoint(c *config.Checkpoint) *durable.Checkpoint {
+// checkpoint returns what delivers heads of the log as configured, nil where nothing is. A command runs in dir.
+func checkpoint(c *config.Checkpoint, dir string) *durable.Checkpoint {
 	if c == nil {
 		return nil
 	}
-	send := func(ctx context.Context, data []byte) error { return runCheckpoint(ctx, c.Command, data) }
+	send := func(ctx context.Context, data []byte) error { return runCheckpoint(ctx, c.Command, dir, data) }
 	if c.URL != "" {
 		send = func(ctx context.Context, data []byte) error { return postCheckpoint(ctx, c.URL, data) }
 	}
@@ -41,10 +41,11 @@ func checkpoint(c *config.Checkpoint) *durable.Checkpoint {
 	}}
 }
 
-// runCheckpoint gives the head to the user's own command, on its standard input.
-func runCheckpoint(ctx context.Context, argv []string, data []byte) error {
+// runCheckpoint gives the head to the user's own command, on its standard input. It runs outside of the sandbox, so it is not
+// started in the workspace: interpreters load code from there, and agents write it.
+func runCheckpoint(ctx context.Context, argv []string, dir string, data []byte) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stdin = bytes.NewReader(data)
+	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(data)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -52,7 +52,7 @@ func (u *untrusted) rows(from spot, count, width int) (rows []string, next spot,
 		if n == 0 {
 			return rows, from, err
 		}
-		last := from.at+int64(n) >= u.size
+		last := from.at+int64(n) >= u.size || err != nil // it may be shorter than it was
 		for i := 0; i < n && len(rows) < count; {
 			if !last && n-i < 2*utf8.UTFMax { // the rest of a character may come
 				break

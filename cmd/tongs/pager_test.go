@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -127,4 +129,18 @@ func TestLargeOutcomesArePagedThrough(t *testing.T) {
 	c.expect(`Reason`)
 	c.typing("\r")
 	c.expect(`dropped: `)
+}
+
+// A text that became shorter than it was is an error, and no endless loop.
+func TestATextThatBecameShorter(t *testing.T) {
+	for _, text := range []string{"", "a", "short", "a longer text\nof two lines"} {
+		u := &untrusted{ReaderAt: strings.NewReader(text), size: 1 << 20, style: func(string) lipgloss.Style { return lipgloss.NewStyle() }}
+		var err error
+		for at := (spot{}); err == nil; {
+			_, at, err = u.rows(at, 3, 80)
+		}
+		if !errors.Is(err, io.EOF) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 }

@@ -213,7 +213,7 @@ func openState(dir string, c *config.Checkpoint) (*state, error) {
 	if err := config.MakeStateDir(dir); err != nil {
 		return nil, err
 	}
-	db, err := durable.OpenWith(dir, durable.Options{Environ: os.Environ(), Checkpoint: checkpoint(c)})
+	db, err := durable.OpenWith(dir, durable.Options{Environ: os.Environ(), Checkpoint: checkpoint(c, dir)})
 	if err != nil {
 		return nil, err
 	}
