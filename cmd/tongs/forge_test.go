@@ -364,3 +364,16 @@ func TestForgeIsMadeWithTheFirstTool(t *testing.T) {
 		t.Errorf("%v: %s", err, said)
 	}
 }
+
+// What a command did to a copy has a protected name in it: the client that made the call cannot keep any of it.
+func TestAttackAClientKeepsAProtectedName(t *testing.T) {
+	d := newDesk(t)
+	c, p := d.approving()
+	said := mcpCall(t, c, "shell", map[string]any{"command": "echo two > a.txt; echo evil > .envrc"})
+	if !strings.HasPrefix(said, "APPROVAL_REQUIRED: shell must be approved by a person outside of the client") || len(p.shown) > 0 {
+		t.Errorf("asked %q, said %s", p.shown, said)
+	}
+	if _, err := os.Lstat(filepath.Join(d.dir, "ws", ".envrc")); err == nil || d.read("a.txt") != "one\n" {
+		t.Errorf("kept: %v, %q", err, d.read("a.txt"))
+	}
+}
