@@ -12,6 +12,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/tongs-ai/tongs/egress"
+
+	"github.com/tongs-ai/tongs/internal/sight"
 )
 
 // FuzzPage converts whatever a server may send, in each format: it ends, what comes out is text, and marks of what is hidden
@@ -88,7 +90,7 @@ func concealed(t *testing.T, page string) bool {
 		}
 		inside := false
 		for above := range n.Ancestors() {
-			inside = inside || above.Data == "div" && has(above, "hidden")
+			inside = inside || above.Data == "div" && sight.Has(above, "hidden")
 		}
 		if !inside {
 			return false

@@ -140,19 +140,6 @@ func cleanAttributes(n *html.Node, unknown bool) {
 	}
 }
 
-func attr(n *html.Node, key string) string {
-	for _, a := range n.Attr {
-		if a.Key == key && a.Namespace == "" {
-			return a.Val
-		}
-	}
-	return ""
-}
-
-func has(n *html.Node, key string) bool {
-	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key })
-}
-
 // measure notes how much text each element holds.
 func measure(n *html.Node, sizes map[*html.Node]int) (size int) {
 	if n.Type == html.TextNode {

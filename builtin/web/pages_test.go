@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tongs-ai/tongs/internal/sight"
 )
 
 // pages are the corpus: one file each of testdata/pages, with the Markdown that it becomes beside it.
@@ -120,7 +122,7 @@ func TestLinksAreAbsoluteAndHarmless(t *testing.T) {
 			}
 		}
 		for n := range p.doc.Descendants() {
-			if href := attr(n, "href"); href != "" {
+			if href := sight.Attr(n, "href"); href != "" {
 				if u, err := url.Parse(href); err != nil || u.Scheme == "" {
 					t.Errorf("%s links to %q", name, href)
 				}

@@ -36,7 +36,7 @@ func (l *looker) about(n *html.Node) []candidate {
 		}
 	}
 	s := l.sheet
-	if id := strings.ToLower(attr(n, "id")); id != "" && len(s.byID) > 0 {
+	if id := strings.ToLower(Attr(n, "id")); id != "" && len(s.byID) > 0 {
 		take(s.byID[id])
 	}
 	if len(s.byClass) > 0 {
@@ -46,7 +46,7 @@ func (l *looker) about(n *html.Node) []candidate {
 	}
 	take(s.byTag[strings.ToLower(n.Data)])
 	take(s.rest)
-	for i, d := range styleAttribute(attr(n, "style")) {
+	for i, d := range styleAttribute(Attr(n, "style")) {
 		list = append(list, candidate{declaration: d, holds: everybody, order: i, inline: true})
 	}
 	slices.SortStableFunc(list, precedence)
@@ -202,10 +202,10 @@ func (l *looker) named(function string, name []token, vars *scope, n *html.Node,
 	}
 	switch function {
 	case "attr":
-		if !has(n, name[0].word) {
+		if !Has(n, name[0].word) {
 			return nil, false
 		}
-		return tokens(attr(n, name[0].word)), true
+		return tokens(Attr(n, name[0].word)), true
 	case "var":
 		key := unescape(name[0].text)
 		if found, ok := vars.find(key, who); ok {

@@ -238,13 +238,13 @@ func (c *context) scheme(dark, light, root bool, who int) {
 // hints takes in the colours that attributes of old HTML and the browser itself give.
 func (c *context) hints(n *html.Node) {
 	set := func(name string) {
-		if ink, kind := legacyColour(attr(n, name)); kind == aColour {
+		if ink, kind := legacyColour(Attr(n, name)); kind == aColour {
 			c.text = ink
 		}
 	}
 	if n.Namespace == "math" {
 		set("mathcolor")
-		c.odd = c.odd || has(n, "mathsize") || has(n, "mathbackground")
+		c.odd = c.odd || Has(n, "mathsize") || Has(n, "mathbackground")
 	}
 	switch n.Data {
 	case "font", "basefont":
@@ -252,11 +252,11 @@ func (c *context) hints(n *html.Node) {
 	case "body":
 		set("text")
 	case "a":
-		if has(n, "href") {
+		if Has(n, "href") {
 			c.text = linkBlue
 			for p := n.Parent; p != nil; p = p.Parent {
-				if p.Data == "body" && has(p, "link") {
-					if ink, kind := legacyColour(attr(p, "link")); kind == aColour {
+				if p.Data == "body" && Has(p, "link") {
+					if ink, kind := legacyColour(Attr(p, "link")); kind == aColour {
 						c.text = ink
 					}
 				}
@@ -269,10 +269,10 @@ func (c *context) hints(n *html.Node) {
 	}
 	switch n.Data {
 	case "body", "table", "thead", "tbody", "tfoot", "tr", "td", "th", "marquee", "col", "colgroup":
-		if paper, kind := legacyColour(attr(n, "bgcolor")); kind == aColour {
+		if paper, kind := legacyColour(Attr(n, "bgcolor")); kind == aColour {
 			c.behind, c.picture, c.elsewhere = []colour{paper}, false, false
 		}
-		if strings.TrimSpace(attr(n, "background")) != "" {
+		if strings.TrimSpace(Attr(n, "background")) != "" {
 			c.picture = true
 		}
 	}

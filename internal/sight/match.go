@@ -28,7 +28,7 @@ func (m *matcher) hasClass(n *html.Node, exact, lower string) truth {
 	if !slices.Contains(m.classes(n), lower) {
 		return no
 	}
-	if slices.Contains(strings.Fields(attr(n, "class")), exact) {
+	if slices.Contains(strings.Fields(Attr(n, "class")), exact) {
 		return yes
 	}
 	return maybe
@@ -38,7 +38,7 @@ func (m *matcher) hasClass(n *html.Node, exact, lower string) truth {
 func (m *matcher) classes(n *html.Node) []string {
 	list, ok := m.names[n]
 	if !ok {
-		list = strings.Fields(strings.ToLower(attr(n, "class")))
+		list = strings.Fields(strings.ToLower(Attr(n, "class")))
 		m.names[n] = list
 	}
 	return list
@@ -147,7 +147,8 @@ func (m *matcher) has(list []selector, n *html.Node) truth {
 	return best
 }
 
-func attr(n *html.Node, key string) string {
+// Attr returns an attribute of an element, empty where there is none.
+func Attr(n *html.Node, key string) string {
 	for _, a := range n.Attr {
 		if a.Key == key && a.Namespace == "" {
 			return a.Val
@@ -156,6 +157,7 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-func has(n *html.Node, key string) bool {
+// Has reports whether an element has an attribute.
+func Has(n *html.Node, key string) bool {
 	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key })
 }

@@ -142,7 +142,7 @@ func (p *parser) simple(s *selector, c *compound, toks []token) (used int, ok bo
 		id := strings.TrimPrefix(t.word, "#")
 		c.id = id
 		exact := unescape(strings.TrimPrefix(t.text, "#"))
-		add(func(_ *matcher, n *html.Node) truth { return named(attr(n, "id"), exact, id) }, weight{1, 0, 0})
+		add(func(_ *matcher, n *html.Node) truth { return named(Attr(n, "id"), exact, id) }, weight{1, 0, 0})
 	case t.delim(".") && len(toks) > 1 && toks[1].kind == css.IdentToken:
 		class := toks[1].word
 		c.class = class
@@ -195,7 +195,7 @@ func attribute(toks []token) (test, bool) {
 	}
 	name := toks[0].word
 	if len(toks) == 1 {
-		return func(_ *matcher, n *html.Node) truth { return truthOf(has(n, name)) }, true
+		return func(_ *matcher, n *html.Node) truth { return truthOf(Has(n, name)) }, true
 	}
 	if len(toks) < 3 {
 		return nil, false
@@ -204,10 +204,10 @@ func attribute(toks []token) (test, bool) {
 	op := toks[1].text
 	folded := len(toks) > 3 && toks[3].is("i")
 	return func(_ *matcher, n *html.Node) truth {
-		if !has(n, name) {
+		if !Has(n, name) {
 			return no
 		}
-		switch have := attr(n, name); {
+		switch have := Attr(n, name); {
 		case compare(have, op, want):
 			return yes
 		case !compare(strings.ToLower(have), op, strings.ToLower(want)):
@@ -263,8 +263,8 @@ var plainClasses = map[string]test{
 	"only-of-type": func(_ *matcher, n *html.Node) truth {
 		return truthOf(sibling(n, -1, true) == nil && sibling(n, 1, true) == nil)
 	},
-	"checked": func(_ *matcher, n *html.Node) truth { return truthOf(has(n, "checked") || has(n, "selected")) },
-	"open":    func(_ *matcher, n *html.Node) truth { return truthOf(has(n, "open")) },
+	"checked": func(_ *matcher, n *html.Node) truth { return truthOf(Has(n, "checked") || Has(n, "selected")) },
+	"open":    func(_ *matcher, n *html.Node) truth { return truthOf(Has(n, "open")) },
 }
 
 func isRoot(_ *matcher, n *html.Node) truth {
@@ -272,7 +272,7 @@ func isRoot(_ *matcher, n *html.Node) truth {
 }
 
 func isLink(_ *matcher, n *html.Node) truth {
-	return truthOf((n.Data == "a" || n.Data == "area") && has(n, "href"))
+	return truthOf((n.Data == "a" || n.Data == "area") && Has(n, "href"))
 }
 
 // pseudo reads a pseudo-class or pseudo-element.
@@ -365,7 +365,7 @@ func langTest(inside []token) test {
 	}
 	return func(_ *matcher, n *html.Node) truth {
 		for ; n != nil; n = n.Parent {
-			if lang := strings.ToLower(attr(n, "lang")); lang != "" {
+			if lang := strings.ToLower(Attr(n, "lang")); lang != "" {
 				return truthOf(slices.ContainsFunc(wanted, func(want string) bool { return compare(lang, "|=", want) }))
 			}
 		}
@@ -375,7 +375,7 @@ func langTest(inside []token) test {
 
 func directionOf(n *html.Node) string {
 	for ; n != nil; n = n.Parent {
-		if dir := strings.ToLower(attr(n, "dir")); dir == "rtl" || dir == "ltr" {
+		if dir := strings.ToLower(Attr(n, "dir")); dir == "rtl" || dir == "ltr" {
 			return dir
 		}
 	}

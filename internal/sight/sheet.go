@@ -81,12 +81,12 @@ func (s *sheet) collect(n *html.Node) {
 		}
 		holds, unsure := uint8(0), false
 		if c.Data == "style" || c.Data == "link" {
-			holds, unsure = media(tokens(attr(c, "media")))
+			holds, unsure = media(tokens(Attr(c, "media")))
 		}
 		applies := holds != 0 || unsure
-		kind := strings.ToLower(strings.TrimSpace(attr(c, "type")))
+		kind := strings.ToLower(strings.TrimSpace(Attr(c, "type")))
 		applies = applies && (kind == "" || kind == "text/css")
-		at := place{holds: holds, unsure: unsure || has(c, "title"), top: true} // of sheets with titles, one is chosen
+		at := place{holds: holds, unsure: unsure || Has(c, "title"), top: true} // of sheets with titles, one is chosen
 		switch c.Data {
 		case "template", "noscript":
 			continue // they do not apply
@@ -96,11 +96,11 @@ func (s *sheet) collect(n *html.Node) {
 			}
 			continue
 		case "link":
-			rel := " " + strings.Join(strings.Fields(strings.ToLower(attr(c, "rel"))), " ") + " "
-			if !applies || !strings.Contains(rel, " stylesheet ") || strings.Contains(rel, " alternate ") || has(c, "disabled") {
+			rel := " " + strings.Join(strings.Fields(strings.ToLower(Attr(c, "rel"))), " ") + " "
+			if !applies || !strings.Contains(rel, " stylesheet ") || strings.Contains(rel, " alternate ") || Has(c, "disabled") {
 				continue
 			}
-			s.linked(attr(c, "href"), at)
+			s.linked(Attr(c, "href"), at)
 			continue
 		}
 		s.collect(c)

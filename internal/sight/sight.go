@@ -61,8 +61,8 @@ func Look(doc *html.Node, skip func(n *html.Node) bool) *View {
 // metaScheme is what a page says of the colours that it leaves open.
 func metaScheme(doc *html.Node) (dark, light bool) {
 	for n := range doc.Descendants() {
-		if n.Data == "meta" && strings.EqualFold(attr(n, "name"), "color-scheme") {
-			said := strings.Fields(strings.ToLower(attr(n, "content")))
+		if n.Data == "meta" && strings.EqualFold(Attr(n, "name"), "color-scheme") {
+			said := strings.Fields(strings.ToLower(Attr(n, "content")))
 			return slices.Contains(said, "dark"), slices.Contains(said, "light")
 		}
 	}
@@ -112,7 +112,7 @@ func (l *looker) element(n *html.Node, above []context, vars *scope, base State)
 		return
 	}
 	list := l.about(n)
-	l.styled = l.styled || has(n, "style")
+	l.styled = l.styled || Has(n, "style")
 	own := &scope{above: vars}
 	for _, c := range list {
 		if strings.HasPrefix(c.name, "--") {
@@ -157,10 +157,10 @@ func isPage(n *html.Node) bool { return n.Data == "html" || n.Data == "body" || 
 // forbidden reports whether the page asks browsers to leave out styles that are in it.
 func forbidden(doc *html.Node) bool {
 	for n := range doc.Descendants() {
-		if n.Data != "meta" || !strings.EqualFold(strings.TrimSpace(attr(n, "http-equiv")), "content-security-policy") {
+		if n.Data != "meta" || !strings.EqualFold(strings.TrimSpace(Attr(n, "http-equiv")), "content-security-policy") {
 			continue
 		}
-		policy := strings.ToLower(attr(n, "content"))
+		policy := strings.ToLower(Attr(n, "content"))
 		if (strings.Contains(policy, "style-src") || strings.Contains(policy, "default-src")) && !strings.Contains(policy, "'unsafe-inline'") {
 			return true
 		}
@@ -204,7 +204,7 @@ func (l *looker) mostly(doc *html.Node) {
 	for _, n := range l.byStyle {
 		size := l.size(n)
 		one = max(one, size)
-		if !has(n, "style") {
+		if !Has(n, "style") {
 			bySheets += size
 		}
 	}
@@ -248,7 +248,7 @@ func (l *looker) uncertain(n *html.Node) {
 func byAttribute(n *html.Node) State {
 	switch n.Data {
 	case "dialog":
-		if !has(n, "open") {
+		if !Has(n, "open") {
 			return Hidden
 		}
 	case "progress", "meter", "annotation", "annotation-xml", "datalist", "mphantom", "mspace", "base", "basefont", "area":
@@ -264,11 +264,11 @@ func byAttribute(n *html.Node) State {
 			return Hidden
 		}
 	case "bdo":
-		if !rightToLeft(textOf(n)) && strings.EqualFold(attr(n, "dir"), "rtl") {
+		if !rightToLeft(textOf(n)) && strings.EqualFold(Attr(n, "dir"), "rtl") {
 			return Unknown
 		}
 	}
-	if has(n, "hidden") || has(n, "popover") || has(n, "inert") || strings.EqualFold(strings.TrimSpace(attr(n, "aria-hidden")), "true") {
+	if Has(n, "hidden") || Has(n, "popover") || Has(n, "inert") || strings.EqualFold(strings.TrimSpace(Attr(n, "aria-hidden")), "true") {
 		return Hidden
 	}
 	return beside(n)
@@ -284,7 +284,7 @@ func beside(n *html.Node) State {
 
 func shadowed(host *html.Node) State {
 	for c := range host.ChildNodes() {
-		if c.Data == "template" && (has(c, "shadowrootmode") || has(c, "shadowroot")) {
+		if c.Data == "template" && (Has(c, "shadowrootmode") || Has(c, "shadowroot")) {
 			return Unknown
 		}
 		if c.Type == html.ElementNode && c.Data != "template" {
@@ -296,7 +296,7 @@ func shadowed(host *html.Node) State {
 
 // closedDetails tells of what a reader opens first.
 func closedDetails(parent, n *html.Node) State {
-	if parent.Data != "details" || has(parent, "open") || n.Data == "summary" && firstSummary(parent) == n {
+	if parent.Data != "details" || Has(parent, "open") || n.Data == "summary" && firstSummary(parent) == n {
 		return Seen
 	}
 	return Unknown
