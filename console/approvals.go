@@ -140,7 +140,10 @@ func (s *Server) readPreview(ctx context.Context, r request, in previewAt) (prev
 	if err != nil && err != io.EOF {
 		return part, err
 	}
-	text := string(buf[:n])
+	if n < len(buf) {
+		return part, tongs.Errorf(tongs.CodeExecutionError, "the preview of question %s is no longer whole; deny the question, and have the call made again", q.ID)
+	}
+	text := string(buf)
 	text = text[:pageEnd(text, part.Offset+int64(n) < part.Size)]
 	part.Text, part.Next = strings.ToValidUTF8(text, "\ufffd"), part.Offset+int64(len(text))
 	return part, nil

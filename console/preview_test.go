@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,4 +54,10 @@ func TestLongPreviewsArePaged(t *testing.T) {
 	tab.wait("the end", `(() => { const b = document.querySelector('[data-page=end]'); if (b && !b.disabled) b.click(); return document.querySelector('.paged .part')?.textContent.includes('THE END'); })()`)
 	tab.wait("the start", `(() => { document.querySelector('[data-page=start]').click(); return true; })()`)
 	tab.text(".paged .part", "+line 0 of a large file")
+	if err := os.Truncate(filepath.Join(previews.Dir, q.ID), size/2); err != nil {
+		t.Fatal(err)
+	}
+	if res, _ := s.do("GET", fmt.Sprintf("/api/approvals/%s/preview?offset=%d", q.ID, size/2+1), nil, nil); res.StatusCode == http.StatusOK {
+		t.Error("a preview that was cut off is shown as if it were whole")
+	}
 }
