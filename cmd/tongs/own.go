@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 
@@ -89,4 +90,26 @@ func (a *app) reportHeld(held []confine.Held, left []string) {
 	for _, why := range left {
 		fmt.Fprintln(a.err, "tongs: "+clean("the command made a protected name that is still there: "+why))
 	}
+}
+
+// zoneRoots are the roots of the configured zones.
+func zoneRoots(cfg *config.Config) (roots []workspace.Root) {
+	for _, z := range cfg.Zones {
+		roots = append(roots, workspace.Root{Name: z.Name, Dir: z.Dir, Writable: z.Writable})
+	}
+	return roots
+}
+
+// commandLimits bound each program.
+func commandLimits(cfg *config.Config) sandbox.Limits {
+	l := cfg.Limits
+	return sandbox.Limits{
+		CPU: l.CommandCPU, Memory: l.CommandMemory, PIDs: l.CommandProcesses, FileSize: l.CommandFileSize, Disk: l.CommandDisk,
+		Files: l.CommandFiles, Tmp: l.CommandTmp, Descriptors: l.CommandDescriptors, Output: l.CommandOutput,
+	}
+}
+
+// runsDir is where the programs that run in a workspace are remembered.
+func runsDir(stateDir, workspace string) string {
+	return filepath.Join(stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(workspace)))[:16])
 }

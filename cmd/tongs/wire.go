@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -348,27 +347,6 @@ func (s *system) connect(opt *engine.Options, w wiring) (*confine.Confiner, erro
 	})
 	opt.Commands, opt.Outcomes, opt.Direct = confined.Commands, confined.Outcomes, s.cfg.Sandbox.Writes == config.Direct
 	return confined, nil
-}
-
-func zoneRoots(cfg *config.Config) (roots []workspace.Root) {
-	for _, z := range cfg.Zones {
-		roots = append(roots, workspace.Root{Name: z.Name, Dir: z.Dir, Writable: z.Writable})
-	}
-	return roots
-}
-
-// commandLimits bound each program.
-func commandLimits(cfg *config.Config) sandbox.Limits {
-	l := cfg.Limits
-	return sandbox.Limits{
-		CPU: l.CommandCPU, Memory: l.CommandMemory, PIDs: l.CommandProcesses, FileSize: l.CommandFileSize, Disk: l.CommandDisk,
-		Files: l.CommandFiles, Tmp: l.CommandTmp, Descriptors: l.CommandDescriptors, Output: l.CommandOutput,
-	}
-}
-
-// runsDir is where the programs that run in a workspace are remembered.
-func runsDir(stateDir, workspace string) string {
-	return filepath.Join(stateDir, "runs", fmt.Sprintf("%x", sha256.Sum256([]byte(workspace)))[:16])
 }
 
 // meant reports whether a trusted rule names this very host. Only then may it be an address of this machine or network:
