@@ -85,9 +85,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if strings.ContainsRune(text, 0) || len(text) > 2000 {
-			t.Skip()
+		if !strings.ContainsRune(text, 0) && len(text) <= 2000 { // -z could not spell it, and git would take long
+			compare(t, text)
 		}
-		compare(t, text)
 	})
 }
