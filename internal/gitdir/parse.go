@@ -8,7 +8,8 @@ import (
 
 // Setting is one line of a configuration.
 type Setting struct {
-	// Section and Name are in lower case. Sub is the part between them, as it is written; it may be empty.
+	// Section and Name are in lower case: what comes before the first dot and after the last. Sub is the part between them, as
+	// it is written; it may be empty.
 	Section, Sub, Name string
 	Value              string
 	// File is where it stands, "" for the environment.
@@ -106,8 +107,9 @@ func (p *parser) header() (section, sub string, ok bool) {
 		case c == eof || c == '\n':
 			return "", "", false
 		case space(c):
-			sub, ok = p.quoted()
-			return strings.ToLower(b.String()), sub, ok
+			quoted, ok := p.quoted()
+			section, sub, _ = strings.Cut(strings.ToLower(b.String())+"."+quoted, ".")
+			return section, sub, ok
 		case !nameByte(c) && c != '.':
 			return "", "", false
 		}

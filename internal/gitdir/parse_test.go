@@ -41,7 +41,10 @@ func bare(list string) string {
 			continue
 		}
 		key, value, _ := strings.Cut(item, "\n")
-		b.WriteString(strings.TrimPrefix(strings.Replace(key, "..", ".", 1), ".") + "\n" + value + "\x00")
+		if first := strings.IndexByte(key, '.'); first >= 0 && strings.LastIndexByte(key, '.') == first+1 {
+			key = key[:first] + key[first+1:]
+		}
+		b.WriteString(strings.TrimPrefix(key, ".") + "\n" + value + "\x00")
 	}
 	return b.String()
 }
@@ -58,7 +61,7 @@ var configs = []string{
 	"[core]\nx = \"a\nb\"\n", "[core]\nx = \\q\n", "x = 1\n", "[core\nx = 1", "[core]x=1", "[core]]\n", "[ core]\nx=1\n", "[core \"a\" ]\nx=1\n",
 	"[core]\nx-1 = a\n1x = b\n", "[core]\nx y\n", "[core]\n x \t = 1\n", "[core]\nx\v= 1\n", "[.a]\nx=1\n", "[a.]\nx=1\n", "[a.b.c]\nx=1\n", "[]\nx=1\n",
 	"[a \"\"]\nx=1\n", "[a \"x\" \"y\"]\nz=1\n", "#[core]\n;x\n[core]\n;x=1\nx=2 \\\n", "[core]\nx = a \\\n# b\n", "[core]\nx = \\\n", "[alias]\nx = \"!f() { ./run.sh; }; f\"\n",
-	"[ \"b\"]\nx=1\n", "[core]\nx = a\\", "\f", "[core]\nx =\v1\f\n", "[ \"b\\\"c\\\\d\"]\n e = \"\\t\\b\"b\\\"c\\",
+	"[ \"b\"]\nx=1\n", "[core]\nx = a\\", "[.c.]b", "[.]b", "[a.b \"c\"]\nx=1\n", "[a.b \"\"]\nx=1\n", "[a. \"b\"]\nx=1\n", "\f", "[core]\nx =\v1\f\n", "[ \"b\\\"c\\\\d\"]\n e = \"\\t\\b\"b\\\"c\\",
 }
 
 func TestParseReadsWhatGitReads(t *testing.T) {
