@@ -68,6 +68,10 @@ vet: ## go vet
 lint: ## staticcheck; the layer rules are tests in internal/layers
 	$(TOOL) staticcheck ./...
 
+.PHONY: house
+house: ## measure the shape of the code against its goals
+	@$(GO) run ./scripts/house
+
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .PHONY: cross

@@ -115,6 +115,7 @@ var floors = []struct {
 var anywhere = []string{
 	"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "mcpclient/oauth/oauthtest", "model/modeltest",
 	"bench/outcomes", "bench/sandbox", "bench/search", "bench/mcp", "bench/outcomes",
+	"scripts/house",
 	"e2e/clients", "e2e/clients/model", "e2e/conformance/server", "e2e/conformance/client",
 }
 
