@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 func (a *app) approvalsCommand() *cobra.Command {
@@ -36,12 +37,12 @@ func (a *app) approvalsListCommand() *cobra.Command {
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.Flags().BoolVar(&all, "all", false, "also those that are answered, expired or withdrawn")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		sys, err := a.openState()
+		sys, err := a.host().OpenState()
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		questions, err := sys.questions.List(cmd.Context(), !all)
+		defer sys.Close()
+		questions, err := sys.Questions.List(cmd.Context(), !all)
 		if err != nil {
 			return err
 		}
@@ -72,19 +73,19 @@ func (a *app) approvalsShowCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		sys, err := a.openState()
+		sys, err := a.host().OpenState()
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		q, err := sys.questions.Get(cmd.Context(), args[0])
+		defer sys.Close()
+		q, err := sys.Questions.Get(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
 		if format == "json" {
 			return a.json(q)
 		}
-		return a.printQuestion(q, sys.previews)
+		return a.printQuestion(q, sys.Previews)
 	})
 	return cmd
 }
@@ -219,12 +220,12 @@ func (a *app) denyCommand() *cobra.Command {
 // answer shows the question at the terminal, has the person confirm the answer, and keeps it. A refusal is safe, and
 // needs no confirmation.
 func (a *app) answer(ctx context.Context, id string, answer approval.Answer) error {
-	sys, err := a.openState()
+	sys, err := a.host().OpenState()
 	if err != nil {
 		return err
 	}
-	defer sys.close()
-	q, err := sys.questions.Get(ctx, id)
+	defer sys.Close()
+	q, err := sys.Questions.Get(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -238,13 +239,13 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 		}
 	}
 	if answer.Approved {
-		if err := a.confirmApproval(ctx, sys.previews, q, answer); err != nil {
+		if err := a.confirmApproval(ctx, sys.Previews, q, answer); err != nil {
 			return err
 		}
 	} else {
 		answer.Channel = "command"
 	}
-	if err := sys.questions.Answer(ctx, q.ID, answer); err != nil {
+	if err := sys.Questions.Answer(ctx, q.ID, answer); err != nil {
 		return err
 	}
 	if !answer.Approved {
@@ -302,15 +303,15 @@ func (a *app) approvalsWatchCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		sys, err := a.openState()
+		sys, err := a.host().OpenState()
 		if err != nil {
 			return err
 		}
-		defer sys.close()
+		defer sys.Close()
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
-		w := watcher{app: a, store: sys.questions, format: format, seen: map[string]bool{}}
-		w.asker = &asker{cancel: cancel, validate: a.validateArgs, previews: sys.previews}
+		w := watcher{app: a, store: sys.Questions, format: format, seen: map[string]bool{}}
+		w.asker = &asker{cancel: cancel, validate: a.validateArgs, previews: sys.Previews}
 		return w.run(ctx)
 	})
 	return cmd
@@ -386,22 +387,22 @@ func (w *watcher) one(ctx context.Context, q approval.Question) error {
 
 // validateArgs checks edited arguments against the tool's schema.
 func (a *app) validateArgs(ctx context.Context, tool string, args json.RawMessage) error {
-	sys, err := a.open(ctx, wiring{memory: true})
+	sys, err := a.open(ctx, wire.Options{Memory: true})
 	if err != nil {
 		return err
 	}
-	defer sys.close()
-	_, err = sys.engine.Validate(ctx, tool, args)
+	defer sys.Close()
+	_, err = sys.Engine.Validate(ctx, tool, args)
 	return err
 }
 
 func (a *app) completeQuestions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	sys, err := a.openState()
+	sys, err := a.host().OpenState()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer sys.close()
-	questions, err := sys.questions.List(context.Background(), true)
+	defer sys.Close()
+	questions, err := sys.Questions.List(context.Background(), true)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

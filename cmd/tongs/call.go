@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 func (a *app) callCommand() *cobra.Command {
@@ -63,16 +64,16 @@ type callFlags struct {
 func (a *app) call(ctx context.Context, in callFlags, format string) (*tongs.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sys, err := a.open(ctx, wiring{mode: in.mode, cancel: cancel})
+	sys, err := a.openAsking(ctx, wire.Options{Mode: in.mode}, cancel, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer sys.close()
-	args, err := arguments(ctx, sys.spec(in.tool), in.json, in.words, a.in)
+	defer sys.Close()
+	args, err := arguments(ctx, sys.Spec(in.tool), in.json, in.words, a.in)
 	if err != nil {
 		return nil, err
 	}
-	return sys.engine.Call(ctx, &tongs.Call{
+	return sys.Engine.Call(ctx, &tongs.Call{
 		Tool: in.tool, Args: args, Session: sessionOr(in.session), DryRun: in.dry, Sink: a.sink(format),
 	}), nil
 }
@@ -215,8 +216,3 @@ func rawOrNil(raw []byte) any {
 type rawJSON []byte
 
 func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
-
-// howToAnswer is what a refused call says about its question.
-func howToAnswer(q string) string {
-	return fmt.Sprintf("A person can answer it with 'tongs approvals approve %s' or 'tongs approvals deny %s'; then make the same call again", q, q)
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/journal"
 )
 
@@ -27,21 +28,21 @@ func (a *app) changesCommand() *cobra.Command {
 
 // readJournal runs f with the journal and the directory of the workspace.
 func (a *app) readJournal(f func(j *journal.Journal, top string) error) error {
-	p, err := a.locate()
+	p, err := a.host().Locate()
 	if err != nil {
 		return err
 	}
-	st, err := openState(p.stateDir, nil) // makes the directory as it should be
+	st, err := wire.OpenState(p.StateDir, nil) // makes the directory as it should be
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	j, err := openJournal(p.stateDir, nil)
+	defer st.Close()
+	j, err := wire.OpenJournal(p.StateDir, nil)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	top, err := filepath.EvalSymlinks(p.workspace)
+	top, err := filepath.EvalSymlinks(p.Workspace)
 	if err != nil {
 		return err
 	}

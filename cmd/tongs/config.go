@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -24,11 +25,11 @@ func (a *app) configShowCommand() *cobra.Command {
 	mode := modeFlag(cmd)
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		place, err := a.locate()
+		place, err := a.host().Locate()
 		if err != nil {
 			return err
 		}
-		cfg, err := a.configure(place, wiring{mode: mode()})
+		cfg, err := a.host().Configure(place, wire.Options{Mode: mode()})
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/durable"
-	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
@@ -57,26 +57,26 @@ func (a *app) doctorCommand() *cobra.Command {
 // diagnose looks at everything, whatever it finds on the way.
 func (a *app) diagnose(ctx context.Context) []check {
 	checks := []check{{"version", "ok", fmt.Sprintf("tongs %s, %s/%s", version, runtime.GOOS, runtime.GOARCH)}}
-	p, err := a.locate()
+	p, err := a.host().Locate()
 	if err != nil {
 		checks = append(checks, check{"workspace", "fail", err.Error()})
 	} else {
-		detail := p.workspace
-		if p.limit != "" {
-			detail += " (inside " + p.limit + ", " + config.EnvCap + ")"
+		detail := p.Workspace
+		if p.Limit != "" {
+			detail += " (inside " + p.Limit + ", " + config.EnvCap + ")"
 		}
 		checks = append(checks, check{"workspace", "ok", detail})
 	}
-	if p.workspace != "" && p.configDir != "" && p.stateDir != "" {
+	if p.Workspace != "" && p.ConfigDir != "" && p.StateDir != "" {
 		checks = append(checks, a.checkConfig(p)...)
 	}
-	if p.stateDir != "" {
-		checks = append(checks, checkState(ctx, p.stateDir)...)
+	if p.StateDir != "" {
+		checks = append(checks, checkState(ctx, p.StateDir)...)
 	}
 	checks = append(checks, checkTerminal())
 	checks = append(checks, checkSandbox(ctx)...)
-	if p.workspace != "" && p.stateDir != "" {
-		checks = append(checks, checkOutcomes(ctx, p.workspace, p.stateDir))
+	if p.Workspace != "" && p.StateDir != "" {
+		checks = append(checks, checkOutcomes(ctx, p.Workspace, p.StateDir))
 	}
 	return checks
 }
@@ -111,8 +111,8 @@ func checkOutcomes(ctx context.Context, workspace, stateDir string) check {
 	return check{"outcomes", "warn", detail + "\nSmall workspaces are copied instead; for large ones commands are asked about before they run."}
 }
 
-func (a *app) checkConfig(p place) []check {
-	cfg, err := a.configure(p, wiring{})
+func (a *app) checkConfig(p wire.Place) []check {
+	cfg, err := a.host().Configure(p, wire.Options{})
 	if err != nil {
 		return []check{{"config", "fail", err.Error()}}
 	}
@@ -143,7 +143,7 @@ func (a *app) checkConfig(p place) []check {
 
 // checkRules names rules about tools that this build does not have: a misspelt name blocks nothing.
 func checkRules(cfg *config.Config) (checks []check) {
-	reg, _, err := tools(cfg, nil, output.Bounds{}, nil)
+	reg, err := wire.Tools(cfg)
 	if err != nil {
 		return []check{{"tools", "fail", err.Error()}}
 	}

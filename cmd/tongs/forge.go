@@ -12,6 +12,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 func (a *app) forgeCommand() *cobra.Command {
@@ -25,19 +26,6 @@ func (a *app) forgeCommand() *cobra.Command {
 	cmd.AddCommand(a.forgeNewCommand(), a.forgeBuildCommand(), a.forgeTestCommand(), a.forgeListCommand(), a.forgeShowCommand(),
 		a.forgeApproveCommand(), a.forgeDisableCommand(), a.forgeRemoveCommand(), a.forgeExportCommand(), a.forgeImportCommand(), a.forgeStatsCommand())
 	return cmd
-}
-
-// openForge opens the custom tools alone.
-func (a *app) openForge() (*custom.Set, error) {
-	p, err := a.locate()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := findForge()
-	if err != nil {
-		return nil, err
-	}
-	return custom.New(custom.Options{Dir: dir, State: forgeState(p.stateDir)})
 }
 
 func (a *app) forgeNewCommand() *cobra.Command {
@@ -76,15 +64,15 @@ func (a *app) forgeNewCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		sys, err := a.open(cmd.Context(), wiring{memory: true})
+		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		if why := sys.takenName(d.Name); why != "" {
+		defer sys.Close()
+		if why := sys.TakenName(d.Name); why != "" {
 			return tongs.Errorf(tongs.CodeInvalidArgs, "a custom tool cannot be named %q: %s; choose another name", d.Name, why)
 		}
-		dir, err := made.Write(sys.forge.Dir())
+		dir, err := made.Write(sys.Forge.Dir())
 		if err != nil {
 			return err
 		}
@@ -118,16 +106,16 @@ func (a *app) forgeTestCommand() *cobra.Command {
 // callAs makes a call that the person who runs this command wants: it is logged like any other, and nobody else is asked.
 func (a *app) callAs(ctx context.Context, tool string, args map[string]any) error {
 	all := tongs.ModeAll
-	sys, err := a.open(ctx, wiring{mode: &all})
+	sys, err := a.open(ctx, wire.Options{Mode: &all})
 	if err != nil {
 		return err
 	}
-	defer sys.close()
+	defer sys.Close()
 	data, err := json.Marshal(args)
 	if err != nil {
 		return err
 	}
-	res := sys.engine.Call(ctx, &tongs.Call{Tool: tool, Args: data, Reason: "tongs forge"})
+	res := sys.Engine.Call(ctx, &tongs.Call{Tool: tool, Args: data, Reason: "tongs forge"})
 	if _, err := fmt.Fprintln(a.out, cleanLines(strings.TrimRight(res.Content, "\n"))); err != nil {
 		return err
 	}
@@ -144,12 +132,12 @@ func (a *app) forgeListCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		sys, err := a.open(cmd.Context(), wiring{memory: true})
+		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		set := sys.forge
+		defer sys.Close()
+		set := sys.Forge
 		states := set.States()
 		if format == "json" {
 			return a.json(states)
@@ -185,7 +173,7 @@ func (a *app) forgeShowCommand() *cobra.Command {
 		Use: "show NAME", Short: "Show a custom tool: all of it, or how it differs from what you approved", Example: "  tongs forge show word-count",
 		Args: cobra.ExactArgs(1),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
-			set, err := a.openForge()
+			set, err := a.host().OpenForge()
 			if err != nil {
 				return err
 			}
@@ -211,7 +199,7 @@ func (a *app) forgeApproveCommand() *cobra.Command {
 			"that. It must be confirmed by typing at a real terminal.",
 		Example: "  tongs forge approve word-count", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			set, err := a.openForge()
+			set, err := a.host().OpenForge()
 			if err != nil {
 				return err
 			}
@@ -259,7 +247,7 @@ func (a *app) forgeDisableCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "disable NAME", Short: "Stop offering a custom tool, until it is approved again", Example: "  tongs forge disable word-count", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
-			set, err := a.openForge()
+			set, err := a.host().OpenForge()
 			if err != nil {
 				return err
 			}
@@ -279,7 +267,7 @@ func (a *app) forgeRemoveCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		set, err := a.openForge()
+		set, err := a.host().OpenForge()
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ func (a *app) forgeExportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "export NAME [FILE]", Short: "Write a custom tool to an archive", Example: "  tongs forge export word-count word-count.tar.gz", Args: cobra.RangeArgs(1, 2),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
-			set, err := a.openForge()
+			set, err := a.host().OpenForge()
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (a *app) forgeImportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE", Short: "Make a custom tool of an archive; nobody approved it", Example: "  tongs forge import word-count.tar.gz", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
-			set, err := a.openForge()
+			set, err := a.host().OpenForge()
 			if err != nil {
 				return err
 			}
@@ -97,19 +97,19 @@ func (a *app) forgeStatsCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		set, err := a.openForge()
+		set, err := a.host().OpenForge()
 		if err != nil {
 			return err
 		}
 		if _, err := set.Refresh(); err != nil { // with everything known: what a turn costs
 			return err
 		}
-		st, err := a.openState()
+		st, err := a.host().OpenState()
 		if err != nil {
 			return err
 		}
-		defer st.close()
-		rows, err := st.audit.Rows(cmd.Context(), audit.Filter{})
+		defer st.Close()
+		rows, err := st.Audit.Rows(cmd.Context(), audit.Filter{})
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 // approver is a client that approves every form once, and is told when the tools change.
@@ -284,7 +286,7 @@ func TestForgeByHand(t *testing.T) {
 func TestForgeOfTheEnvironment(t *testing.T) {
 	d := newDesk(t)
 	elsewhere := filepath.Join(d.dir, "elsewhere")
-	d.env = append(d.env, envForge+"="+elsewhere)
+	d.env = append(d.env, wire.EnvForge+"="+elsewhere)
 	if _, stderr, code := d.run("forge", "new", "greet", "--description", "Greets", "--language", "sh"); code != 0 {
 		t.Fatal(stderr)
 	}

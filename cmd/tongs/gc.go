@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -24,32 +25,32 @@ func (a *app) gcCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		p, err := a.locate()
+		p, err := a.host().Locate()
 		if err != nil {
 			return err
 		}
-		cfg, err := a.configure(p, wiring{})
+		cfg, err := a.host().Configure(p, wire.Options{})
 		if err != nil {
 			return err
 		}
-		st, err := openState(p.stateDir, nil)
+		st, err := wire.OpenState(p.StateDir, nil)
 		if err != nil {
 			return err
 		}
-		defer st.close()
+		defer st.Close()
 		r := cfg.Retention
-		removed, err := st.db.GC(cmd.Context(), durable.Retention{
+		removed, err := st.DB.GC(cmd.Context(), durable.Retention{
 			Rows: r.Rows, Questions: r.Questions, Grants: r.Grants, State: r.Sessions,
 		})
 		if err != nil {
 			return err
 		}
 		report := gcReport{Report: removed}
-		if report.Sessions, err = pruneSessions(cmd.Context(), p.stateDir, r.Sessions); err != nil {
+		if report.Sessions, err = pruneSessions(cmd.Context(), p.StateDir, r.Sessions); err != nil {
 			return err
 		}
 		if r.Spills != 0 {
-			spill, err := output.OpenSpill(filepath.Join(p.stateDir, "spill"))
+			spill, err := output.OpenSpill(filepath.Join(p.StateDir, "spill"))
 			if err != nil {
 				return err
 			}
@@ -57,10 +58,10 @@ func (a *app) gcCommand() *cobra.Command {
 				return err
 			}
 		}
-		if report.Caches, err = caches(p.stateDir).Prune(time.Now().Add(-sandbox.UnusedCache)); err != nil {
+		if report.Caches, err = wire.Caches(p.StateDir).Prune(time.Now().Add(-sandbox.UnusedCache)); err != nil {
 			return err
 		}
-		if report.Journal, err = collect(cmd.Context(), p.stateDir, cfg); err != nil {
+		if report.Journal, err = collect(cmd.Context(), p.StateDir, cfg); err != nil {
 			return err
 		}
 		if format == "json" {

@@ -28,12 +28,12 @@ func (a *app) grantsListCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		sys, err := a.openState()
+		sys, err := a.host().OpenState()
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		grants, err := sys.grants.List(cmd.Context())
+		defer sys.Close()
+		grants, err := sys.Grants.List(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -68,13 +68,13 @@ func (a *app) grantsRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID...", Short: "Forget remembered approvals", Example: "  tongs grants revoke g_1f3", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, ids []string) error {
-			sys, err := a.openState()
+			sys, err := a.host().OpenState()
 			if err != nil {
 				return err
 			}
-			defer sys.close()
+			defer sys.Close()
 			for _, id := range ids {
-				found, err := sys.grants.Revoke(cmd.Context(), id)
+				found, err := sys.Grants.Revoke(cmd.Context(), id)
 				if err != nil {
 					return err
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -53,16 +54,16 @@ type valid struct {
 }
 
 func (a *app) validate(ctx context.Context, tool, text string, words []string) (valid, error) {
-	sys, err := a.open(ctx, wiring{memory: true})
+	sys, err := a.open(ctx, wire.Options{Memory: true})
 	if err != nil {
 		return valid{}, err
 	}
-	defer sys.close()
-	args, err := arguments(ctx, sys.spec(tool), text, words, a.in)
+	defer sys.Close()
+	args, err := arguments(ctx, sys.Spec(tool), text, words, a.in)
 	if err != nil {
 		return valid{}, err
 	}
-	checked, err := sys.engine.Validate(ctx, tool, args)
+	checked, err := sys.Engine.Validate(ctx, tool, args)
 	return valid{err == nil, checked.Args, checked.Repaired}, err
 }
 
@@ -100,16 +101,16 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 func (a *app) explain(ctx context.Context, mode *tongs.Mode, session, tool, text string, words []string) (*tongs.Explanation, error) {
-	sys, err := a.open(ctx, wiring{mode: mode})
+	sys, err := a.open(ctx, wire.Options{Mode: mode})
 	if err != nil {
 		return nil, err
 	}
-	defer sys.close()
-	args, err := arguments(ctx, sys.spec(tool), text, words, a.in)
+	defer sys.Close()
+	args, err := arguments(ctx, sys.Spec(tool), text, words, a.in)
 	if err != nil {
 		return nil, err
 	}
-	return sys.engine.Explain(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(session)})
+	return sys.Engine.Explain(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(session)})
 }
 
 // explainedEffect is an effect with its target in one word beside what it is made of.

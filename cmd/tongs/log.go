@@ -88,12 +88,12 @@ func (a *app) logListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		sys, err := a.openState()
+		sys, err := a.host().OpenState()
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		rows, err := sys.audit.Rows(cmd.Context(), f)
+		defer sys.Close()
+		rows, err := sys.Audit.Rows(cmd.Context(), f)
 		if err != nil {
 			return err
 		}
@@ -121,12 +121,12 @@ func (a *app) logShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show CALL", Short: "Show everything that is known about a call", Example: "  tongs log show c_19f2", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			sys, err := a.openState()
+			sys, err := a.host().OpenState()
 			if err != nil {
 				return err
 			}
-			defer sys.close()
-			rows, err := sys.audit.Rows(cmd.Context(), audit.Filter{Call: args[0]})
+			defer sys.Close()
+			rows, err := sys.Audit.Rows(cmd.Context(), audit.Filter{Call: args[0]})
 			if err != nil {
 				return err
 			}
@@ -154,12 +154,12 @@ func (a *app) logStatsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		sys, err := a.openState()
+		sys, err := a.host().OpenState()
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		stats, err := audit.Summarize(audit.Stream(cmd.Context(), sys.audit, f))
+		defer sys.Close()
+		stats, err := audit.Summarize(audit.Stream(cmd.Context(), sys.Audit, f))
 		if err != nil {
 			return err
 		}
@@ -207,12 +207,12 @@ func (a *app) logExportCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		sys, err := a.openState()
+		sys, err := a.host().OpenState()
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		return audit.Export(cmd.Context(), sys.audit, f, a.out)
+		defer sys.Close()
+		return audit.Export(cmd.Context(), sys.Audit, f, a.out)
 	})
 	return cmd
 }

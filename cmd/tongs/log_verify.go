@@ -29,12 +29,12 @@ func (a *app) logVerifyCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		sys, err := a.openState()
+		sys, err := a.host().OpenState()
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		log := sys.db.Audit()
+		defer sys.Close()
+		log := sys.DB.Audit()
 		chain, err := log.Verify(cmd.Context(), hash)
 		if err != nil {
 			return err
@@ -135,12 +135,12 @@ func (a *app) logAcceptCommand() *cobra.Command {
 			"The log still shows them; verify no longer fails because of them.",
 		Example: "  tongs log accept", Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
-			sys, err := a.openState()
+			sys, err := a.host().OpenState()
 			if err != nil {
 				return err
 			}
-			defer sys.close()
-			list, err := sys.db.Audit().Accept(cmd.Context(), whoami())
+			defer sys.Close()
+			list, err := sys.DB.Audit().Accept(cmd.Context(), whoami())
 			if err != nil {
 				return err
 			}

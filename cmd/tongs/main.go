@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/internal/nearest"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
@@ -54,6 +57,41 @@ type app struct {
 // globalFlags are the flags of every command that opens a workspace.
 type globalFlags struct {
 	workspace string
+}
+
+// host is for whom the systems of this run are wired.
+func (a *app) host() wire.Host {
+	return wire.Host{
+		Workspace: a.flags.workspace, Version: version, Managed: a.managed, ManagedOwner: a.managedOwner, Home: a.home,
+		Warn: func(text string) { fmt.Fprintln(a.err, "tongs: "+clean(text)) },
+	}
+}
+
+// open wires a system.
+func (a *app) open(ctx context.Context, o wire.Options) (*wire.System, error) {
+	return a.host().Open(ctx, o)
+}
+
+// openAsking wires a system that asks at the terminal; cancel ends the call of a person who presses Ctrl-C there. Around, where it
+// is not nil, goes around what asks.
+func (a *app) openAsking(
+	ctx context.Context, o wire.Options, cancel context.CancelFunc, around func(approval.Channel) approval.Channel,
+) (*wire.System, error) {
+	ask := &asker{cancel: cancel}
+	o.Channels, o.Elicit = []approval.Channel{ask}, elicitAtTerminal
+	if around != nil {
+		o.Channels[0] = around(ask)
+	}
+	sys, err := a.open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	ask.previews = sys.Previews
+	ask.validate = func(ctx context.Context, tool string, args json.RawMessage) error {
+		_, err := sys.Engine.Validate(ctx, tool, args)
+		return err
+	}
+	return sys, nil
 }
 
 func newApp() *app { return &app{in: os.Stdin, out: os.Stdout, err: os.Stderr} }

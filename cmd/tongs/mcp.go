@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcpserver"
 )
 
@@ -40,7 +40,7 @@ func (a *app) mcpCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer sys.close()
+		defer sys.Close()
 		return server.ServeStdio(ctx, in, a.out)
 	})
 	cmd.AddCommand(a.mcpCommands()...)
@@ -53,29 +53,22 @@ func waitFlag(cmd *cobra.Command) *time.Duration {
 
 // openServer wires a system that serves MCP clients, and what else is beside them.
 func (a *app) openServer(
-	ctx context.Context, mode *tongs.Mode, wait time.Duration, beside ...func(*wiring),
-) (*mcpserver.Server, *system, error) {
+	ctx context.Context, mode *tongs.Mode, wait time.Duration, beside ...func(*wire.Options),
+) (*mcpserver.Server, *wire.System, error) {
 	if wait < 0 {
 		return nil, nil, usage{errors.New("--wait must not be negative")}
 	}
-	w := wiring{mode: mode, unattended: true, channel: mcpserver.Channel{}, wait: wait, lives: true}
+	o := wire.Options{Mode: mode, Unattended: true, Caller: mcpserver.Channel{}, Wait: wait, Lives: true}
 	for _, add := range beside {
-		add(&w)
+		add(&o)
 	}
-	sys, err := a.open(ctx, w)
+	sys, err := a.open(ctx, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	zones := []tongs.Zone{{Path: tongs.Path{Root: "spill", Rel: "."}}, {Path: tongs.Path{Root: custom.Root, Rel: "."}, Writable: true}}
-	for _, z := range sys.cfg.Zones {
-		zones = append(zones, tongs.Zone{Path: tongs.Path{Root: z.Name, Rel: "."}, Writable: z.Writable})
-	}
-	server, err := mcpserver.New(ctx, mcpserver.Options{
-		Engine: sys.engine, Changed: sys.registry.Changed, Refresh: sys.refreshForge, Describe: sys.described, Files: sys.workspace, Zones: zones,
-		Ended: sys.ended, Version: version, Prompts: forgePrompts(),
-	})
+	server, err := sys.Serve(ctx)
 	if err != nil {
-		sys.close()
+		sys.Close()
 		return nil, nil, err
 	}
 	return server, sys, nil

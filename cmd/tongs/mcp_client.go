@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,8 +13,8 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/secrets"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcpclient"
-	"github.com/tongs-ai/tongs/policy"
 )
 
 // mcpCommands are the commands below 'tongs mcp', which by itself serves: they are about the servers that Tongs uses.
@@ -108,14 +103,14 @@ func (a *app) addServers(list []config.MCPServer) error {
 	}
 	for i := range list {
 		m := &list[i]
-		if err := asServer(*m).Check(); err != nil {
+		if err := wire.AsServer(*m).Check(); err != nil {
 			return err
 		}
 		if data, err = config.AddMCP(data, *m); err != nil {
 			return err
 		}
 	}
-	if err := replaceFile(path, data, 0o600); err != nil {
+	if err := wire.ReplaceFile(path, data, 0o600); err != nil {
 		return err
 	}
 	for _, m := range list {
@@ -155,32 +150,6 @@ func (a *app) userConfig() (path string, data []byte, err error) {
 	return path, data, err
 }
 
-// replaceFile gives a file its content, all or nothing. A link is followed, and the mode of what is there stays.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tongs-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}
-
 func (a *app) mcpRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Stop using an MCP server",
@@ -198,20 +167,20 @@ func (a *app) mcpRemoveCommand() *cobra.Command {
 			if !found {
 				return tongs.Errorf(tongs.CodeInvalidArgs, "%s names no MCP server %q; 'tongs mcp list' shows where each is configured", path, args[0])
 			}
-			if err := replaceFile(path, data, 0o600); err != nil {
+			if err := wire.ReplaceFile(path, data, 0o600); err != nil {
 				return err
 			}
 			dir, err := config.FindStateDir()
 			if err != nil {
 				return tongs.Errorf(tongs.CodeConfigError, "%w", err)
 			}
-			if _, err := serverStore(dir).Remove(args[0]); err != nil {
+			if _, err := wire.ServerStore(dir).Remove(args[0]); err != nil {
 				return err
 			}
-			if _, err := loginStore(dir).Remove(args[0]); err != nil {
+			if _, err := wire.LoginStore(dir).Remove(args[0]); err != nil {
 				return err
 			}
-			if err := mcpclient.RemovePackages(serverPackages(dir), args[0]); err != nil {
+			if err := mcpclient.RemovePackages(wire.ServerPackages(dir), args[0]); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.err, "Removed %s from %s.\n", clean(args[0]), clean(path))
@@ -229,12 +198,12 @@ func (a *app) mcpListCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		sys, err := a.open(cmd.Context(), wiring{memory: true})
+		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		states := sys.mcp.States()
+		defer sys.Close()
+		states := sys.MCP.States()
 		if format == "json" {
 			return a.json(states)
 		}
@@ -279,134 +248,4 @@ func serverNotes(states []mcpclient.State) (notes []string) {
 		}
 	}
 	return notes
-}
-
-// asServer is a configured server as the client knows it.
-func asServer(m config.MCPServer) *mcpclient.Server {
-	s := &mcpclient.Server{
-		Name: m.Name, Command: m.Command, Args: m.Args, Env: m.Env, URL: m.URL, Headers: m.Headers, Tools: m.Tools,
-		Network: m.Network, Unconfined: m.Unconfined, Unpinned: m.Unpinned, Timeout: m.Timeout, Origin: m.Origin,
-	}
-	if m.Untrusted {
-		s.Disabled = "nobody vouched for the file that names it; 'tongs trust' does"
-	}
-	return s
-}
-
-func serverStore(stateDir string) mcpclient.Store {
-	return mcpclient.Directory(filepath.Join(stateDir, "mcp"))
-}
-
-// serverPackages is where packages of MCP servers are installed: a sandbox shows programs of that directory their own.
-func serverPackages(stateDir string) string {
-	return filepath.Join(forgeState(stateDir), "programs", "mcp")
-}
-
-// unpinned is a store in which nothing is approved: not everybody who can name a state directory may say what was.
-type unpinned struct{ mcpclient.Store }
-
-// Load implements mcpclient.Store.
-func (u unpinned) Load(server, identity string) (*mcpclient.Record, error) {
-	r, err := u.Store.Load(server, identity)
-	if r != nil {
-		r.Approved, r.Program, r.SeenProgram = nil, nil, nil
-	}
-	return r, err
-}
-
-// addMCP makes the tools of the configured MCP servers part of the registry, now and whenever they change.
-func (s *system) addMCP(a *app, w wiring) error {
-	opt := mcpclient.Options{
-		Packages: serverPackages(s.stateDir), Store: serverStore(s.stateDir), Logins: loginStore(s.stateDir), Root: s.place.workspace, Version: version,
-	}
-	if w.unattended && !a.ownState(s.stateDir) {
-		opt.Store, opt.Logins = unpinned{opt.Store}, nil
-	}
-	if w.cancel != nil {
-		opt.Elicit = elicitAtTerminal
-	}
-	if !w.lives {
-		opt.Grace = time.Second / 2 // a person waits for the command to end
-	}
-	for _, m := range s.cfg.Toolsets.MCP {
-		if slices.ContainsFunc(opt.Servers, func(o mcpclient.Server) bool { return o.Name == m.Name }) {
-			continue // that of the layer with more authority stands
-		}
-		opt.Servers = append(opt.Servers, *asServer(m))
-	}
-	opt.OnChange = s.swapMCP
-	var err error
-	s.mcp, err = mcpclient.New(opt)
-	return err
-}
-
-// faults are why tools are not offered. They are safe for concurrent use.
-type faults struct {
-	mu   sync.Mutex
-	list []string
-}
-
-func (f *faults) set(list []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.list = list
-}
-
-// mcpWarnings say which tools of MCP servers are not offered, and why.
-func (s *system) mcpWarnings() []string {
-	s.mcpFaults.mu.Lock()
-	defer s.mcpFaults.mu.Unlock()
-	return s.mcpFaults.list
-}
-
-// swapMCP takes up tools that changed. What cannot be read stays as it was, and a tool whose name is taken is left out.
-func (s *system) swapMCP() {
-	tools, err := s.mcp.Tools()
-	var faults []string
-	if err != nil {
-		faults = append(faults, err.Error())
-	}
-	names := map[string]bool{}
-	for _, t := range tools {
-		name := t.Spec().Name
-		names[name] = true
-		if err := s.registry.Replace(t); err != nil {
-			faults = append(faults, fmt.Sprintf("the tool %s of an MCP server is not offered: %v", name, err))
-		}
-	}
-	s.mcpFaults.set(faults)
-	if err != nil {
-		return
-	}
-	for _, e := range s.registry.Set().Entries() {
-		if spec := e.Tool.Spec(); spec.Source.Kind == tongs.SourceMCP && !names[spec.Name] {
-			s.registry.Unregister(spec.Name)
-		}
-	}
-}
-
-// ownGrant is what a person decides who starts a server by hand: nobody else is asked. The rules about paths hold for the
-// server as they do in any call of it.
-type ownGrant struct {
-	effects []tongs.Effect
-	input   policy.Input
-}
-
-// byHand is the grant of a person who starts a server.
-func (s *system) byHand(server string, effects []tongs.Effect) ownGrant {
-	spec := &tongs.Spec{Name: server + "__", Toolset: "mcp", Source: tongs.Source{Kind: tongs.SourceMCP, Name: server}}
-	return ownGrant{effects, policy.Input{Spec: spec, Mode: s.cfg.Mode, Chain: [][]tongs.Rule{s.rules()}}}
-}
-
-// Ruled implements workspace.Ruler.
-func (g ownGrant) Ruled(kind tongs.EffectKind, p tongs.Path) bool {
-	return policy.Ruled(g.input, tongs.Effect{Kind: kind, Path: p})
-}
-
-func (g ownGrant) Call() *tongs.Call       { return &tongs.Call{ID: "by-hand", Tool: "mcp"} }
-func (g ownGrant) Effects() []tongs.Effect { return g.effects }
-func (g ownGrant) Sent(string)             {}
-
-func (g ownGrant) Extend(context.Context, string, ...tongs.Effect) error {
-	return tongs.Errorf(tongs.CodeDenied, "nobody is asked about more than starting the server")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/jsonc"
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 func (a *app) mcpImportCommand() *cobra.Command {
@@ -224,7 +225,7 @@ func (f *foreign) take(name string) (m config.MCPServer, notes []string, ok bool
 	if f.Disabled || f.Enabled != nil && !*f.Enabled {
 		say("is switched off in that file")
 	}
-	if err := asServer(m).Check(); err != nil {
+	if err := wire.AsServer(m).Check(); err != nil {
 		say("is left out: %v", err)
 		return m, notes, false
 	}

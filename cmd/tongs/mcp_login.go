@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -13,16 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
 )
 
 // loginTime is how long a person may take to log in.
 const loginTime = 10 * time.Minute
-
-// loginStore keeps logins beside what is known of the servers.
-func loginStore(stateDir string) oauth.Store {
-	return oauth.Directory(filepath.Join(stateDir, "mcp", "logins"))
-}
 
 func (a *app) mcpLoginCommand() *cobra.Command {
 	var opt oauth.LoginOptions
@@ -65,14 +60,14 @@ func (a *app) mcpLoginCommand() *cobra.Command {
 }
 
 func (a *app) login(ctx context.Context, name string, opt oauth.LoginOptions) error {
-	sys, err := a.open(ctx, wiring{})
+	sys, err := a.open(ctx, wire.Options{})
 	if err != nil {
 		return err
 	}
-	defer sys.close()
+	defer sys.Close()
 	ctx, cancel := context.WithTimeoutCause(ctx, loginTime, tongs.Errorf(tongs.CodeTimeout, "nothing came back within %s", loginTime))
 	defer cancel()
-	l, err := sys.mcp.Login(ctx, name, opt)
+	l, err := sys.MCP.Login(ctx, name, opt)
 	if err != nil {
 		return err
 	}
@@ -80,7 +75,7 @@ func (a *app) login(ctx context.Context, name string, opt oauth.LoginOptions) er
 	if l.Refresh == "" && !l.Expires.IsZero() {
 		fmt.Fprintf(a.err, "It ends at %s, and nothing renews it.\n", l.Expires.Local().Format(time.DateTime))
 	}
-	for _, s := range sys.mcp.States() {
+	for _, s := range sys.MCP.States() {
 		if s.Name == name && s.Status == "not reviewed" {
 			fmt.Fprintf(a.err, "Next: tongs mcp review %s\n", clean(name))
 		}
@@ -132,12 +127,12 @@ func (a *app) mcpLogoutCommand() *cobra.Command {
 		Long:    "Forget the login to an MCP server, and ask the server that issued it to end it.",
 		Example: "  tongs mcp logout tracker", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			sys, err := a.open(cmd.Context(), wiring{})
+			sys, err := a.open(cmd.Context(), wire.Options{})
 			if err != nil {
 				return err
 			}
-			defer sys.close()
-			found, ended, err := sys.mcp.Logout(cmd.Context(), args[0])
+			defer sys.Close()
+			found, ended, err := sys.MCP.Logout(cmd.Context(), args[0])
 			switch {
 			case err != nil:
 				return err

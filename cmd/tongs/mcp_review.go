@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcpclient"
 )
 
@@ -32,7 +32,7 @@ func (a *app) mcpReviewCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer sys.close()
+		defer sys.Close()
 		if !v.Changed {
 			fmt.Fprintf(a.err, "%s runs and says what you approved.\n", clean(v.Server))
 			return nil
@@ -46,7 +46,7 @@ func (a *app) mcpReviewCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) approveServer(ctx context.Context, sys *system, v *mcpclient.Review) error {
+func (a *app) approveServer(ctx context.Context, sys *wire.System, v *mcpclient.Review) error {
 	t, err := openTerminal()
 	if err != nil {
 		fmt.Fprintln(a.out, cleanLines(v.Text))
@@ -64,52 +64,25 @@ func (a *app) approveServer(ctx context.Context, sys *system, v *mcpclient.Revie
 	if err := t.confirm(ctx, "approve this"); err != nil {
 		return err
 	}
-	if err := sys.mcp.Approve(v, whoami()); err != nil {
+	if err := sys.MCP.Approve(v, whoami()); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "%s is approved as it is now: %s.\n", clean(v.Server), plural(len(v.Now.Tools), "tool"))
 	return nil
 }
 
-// look starts a server as the person who runs this command wants it, and asks it what it has.
-func (a *app) look(ctx context.Context, name string, update bool) (*system, *mcpclient.Review, error) {
-	sys, err := a.open(ctx, wiring{})
+// look wires a system and has it look at a server.
+func (a *app) look(ctx context.Context, name string, update bool) (*wire.System, *mcpclient.Review, error) {
+	sys, err := a.open(ctx, wire.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
-	if update {
-		err = sys.mcp.Update(ctx, name, sys.place.workspace)
+	v, err := sys.LookAtServer(ctx, name, update)
+	if err != nil {
+		sys.Close()
+		return nil, nil, err
 	}
-	var effects []tongs.Effect
-	if err == nil {
-		effects, err = sys.mcp.Effects(name)
-	}
-	if err == nil {
-		var v *mcpclient.Review
-		if v, err = sys.mcp.Look(ctx, name, sys.confined.Commands(sys.byHand(name, effects)), sys.place.workspace); err == nil {
-			return sys, v, nil
-		}
-	}
-	sys.close()
-	if need, ok := errors.AsType[*tongs.Need](err); ok {
-		err = needOf(name, need)
-	}
-	return nil, nil, err
-}
-
-// needOf says how a server gets what the sandbox kept from it.
-func needOf(name string, need *tongs.Need) error {
-	var hosts []string
-	for _, e := range need.Effects {
-		if e.Kind == tongs.EffectNetwork {
-			hosts = append(hosts, e.Host)
-		}
-	}
-	if len(hosts) == 0 {
-		return tongs.Errorf(tongs.CodePermissionDenied, "%s", need.Reason)
-	}
-	return tongs.Errorf(tongs.CodePermissionDenied, "%s; if it may, put this under mcp.%s in your configuration: network: [%s]",
-		need.Reason, name, strings.Join(hosts, ", "))
+	return sys, v, nil
 }
 
 func (a *app) mcpTestCommand() *cobra.Command {
@@ -125,13 +98,13 @@ func (a *app) mcpTestCommand() *cobra.Command {
 				return err
 			}
 			took := time.Since(began)
-			defer sys.close()
+			defer sys.Close()
 			n := v.Now
 			lines := []string{
 				fmt.Sprintf("%s answers: %s %s, protocol %s, after %s", v.Server, n.Title, n.Version, n.Protocol, took.Round(time.Millisecond)),
 				fmt.Sprintf("%s, %s, %s of instructions", plural(len(n.Tools), "tool"), plural(len(n.Prompts), "prompt"), plural(len(n.Instructions), "byte")),
 			}
-			for _, s := range sys.mcp.States() {
+			for _, s := range sys.MCP.States() {
 				if s.Name != args[0] {
 					continue
 				}

@@ -16,8 +16,6 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/tongs-ai/tongs/policy"
 )
 
 // mcpClient starts 'tongs mcp' with the arguments and connects to it.
@@ -84,37 +82,6 @@ func TestMCPDefinitionsAreSmall(t *testing.T) {
 	t.Logf("%d tools, %d bytes", len(listed.Tools), total)
 	if total > 14<<10 {
 		t.Errorf("the definitions of %d tools have %d bytes, more than 14 KiB: shorten descriptions", len(listed.Tools), total)
-	}
-}
-
-// In a state directory that the environment names, nobody is remembered to have approved anything for always.
-func TestSessionGrantsHideAlways(t *testing.T) {
-	book := policy.NewMemoryBook()
-	key := policy.Key{Tool: "edit", Roots: "r", Session: "s"}
-	for i, scope := range []policy.Scope{policy.ScopeAlways, policy.ScopeSession} {
-		own := key
-		if scope == policy.ScopeAlways {
-			own.Session = ""
-		}
-		cover, err := policy.ParseCover("write a.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := book.Add(t.Context(), policy.Grant{ID: string(rune('a' + i)), Scope: scope, Key: own, Covers: []policy.Cover{cover}, RulesDigest: "d"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	all, err := book.Find(t.Context(), key)
-	if err != nil || len(all) != 2 {
-		t.Fatalf("%d grants, %v", len(all), err)
-	}
-	left, err := sessionGrants{book}.Find(t.Context(), key)
-	if err != nil || len(left) != 1 || left[0].Scope != policy.ScopeSession {
-		t.Errorf("left are %v, %v", left, err)
-	}
-	a := &app{home: t.TempDir()}
-	if a.ownState(t.TempDir()) || !a.ownState(filepath.Join(a.home, ".local", "state", "tongs")) && runtime.GOOS == "linux" {
-		t.Error("the own state directory is not told from others")
 	}
 }
 

@@ -47,13 +47,13 @@ func (a *app) mcpWrapCommand() *cobra.Command {
 }
 
 func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
-	o, err := a.openOwn(&tongs.Command{
+	o, err := a.host().OpenOwn(&tongs.Command{
 		Argv: argv, Dir: tongs.Path{Rel: "."}, ReadOnly: w.readOnly, Server: strings.Join(append([]string{"wrap"}, argv...), "\x00"),
 	})
 	if err != nil {
 		return err
 	}
-	defer o.close()
+	defer o.Close()
 	if err := w.extend(&o.Policy); err != nil {
 		return err
 	}

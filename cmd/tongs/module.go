@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/module"
 )
 
@@ -32,12 +33,12 @@ func (a *app) moduleListCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		sys, err := a.open(cmd.Context(), wiring{memory: true})
+		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		states := sys.modules.States()
+		defer sys.Close()
+		states := sys.Modules.States()
 		if format == "json" {
 			return a.json(states)
 		}
@@ -77,12 +78,12 @@ func (a *app) moduleShowCommand() *cobra.Command {
 		Long: "Show the sources of a module, or how they differ from what you approved, and the packages that it imports. Nothing is run.",
 		Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			sys, err := a.open(cmd.Context(), wiring{memory: true})
+			sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 			if err != nil {
 				return err
 			}
-			defer sys.close()
-			v, _, err := sys.lookAt(args[0])
+			defer sys.Close()
+			v, _, err := sys.LookAt(args[0])
 			if err != nil {
 				return err
 			}
@@ -106,12 +107,12 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 			"worker file names is given by its path.",
 		Example: "  tongs module review tools.ts", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			sys, err := a.open(cmd.Context(), wiring{})
+			sys, err := a.open(cmd.Context(), wire.Options{})
 			if err != nil {
 				return err
 			}
-			defer sys.close()
-			v, configured, err := sys.lookAt(args[0])
+			defer sys.Close()
+			v, configured, err := sys.LookAt(args[0])
 			if err != nil {
 				return err
 			}
@@ -125,7 +126,7 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 			if !configured {
 				return nil
 			}
-			text, err := sys.modules.Learn(cmd.Context(), v.State.Name)
+			text, err := sys.Modules.Learn(cmd.Context(), v.State.Name)
 			if text != "" {
 				fmt.Fprintln(a.out, cleanLines(strings.TrimRight(text, "\n")))
 			}
@@ -134,7 +135,7 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 	}
 }
 
-func (a *app) approveModule(ctx context.Context, sys *system, v *module.Review) error {
+func (a *app) approveModule(ctx context.Context, sys *wire.System, v *module.Review) error {
 	t, err := openTerminal()
 	if err != nil {
 		fmt.Fprintln(a.out, cleanLines(v.Text))
@@ -151,7 +152,7 @@ func (a *app) approveModule(ctx context.Context, sys *system, v *module.Review) 
 	if err := t.confirm(ctx, "approve this"); err != nil {
 		return err
 	}
-	if err := sys.modules.Approve(v, whoami()); err != nil {
+	if err := sys.Modules.Approve(v, whoami()); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "%s is approved as it is now.\n", clean(v.State.Name))
@@ -163,12 +164,12 @@ func (a *app) moduleForgetCommand() *cobra.Command {
 		Use: "forget MODULE", Short: "Take the approval of a module back", Example: "  tongs module forget tools.ts", Args: cobra.ExactArgs(1),
 		Long: "Take the approval of a module back: each call of its tools is asked about until it is reviewed again.",
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
-			sys, err := a.open(cmd.Context(), wiring{memory: true})
+			sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 			if err != nil {
 				return err
 			}
-			defer sys.close()
-			if err := sys.modules.Forget(args[0]); err != nil {
+			defer sys.Close()
+			if err := sys.Modules.Forget(args[0]); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.err, "The approval of %s is taken back.\n", clean(args[0]))

@@ -4,21 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/output"
 )
-
-// previewsIn is where the previews are that are too long to stand in a question.
-func previewsIn(stateDir string) *approval.Previews {
-	return &approval.Previews{Dir: filepath.Join(stateDir, "previews")}
-}
 
 // untrusted is text of any size that a person pages through. Only what is on the screen is in memory.
 type untrusted struct {

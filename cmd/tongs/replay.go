@@ -14,6 +14,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/policy"
 )
 
@@ -71,12 +72,12 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 	if f.last < 0 || f.shown < 0 {
 		return usagef("--last and --show are numbers of calls, 0 for all")
 	}
-	sys, err := a.open(ctx, wiring{})
+	sys, err := a.open(ctx, wire.Options{})
 	if err != nil {
 		return err
 	}
-	defer sys.close()
-	p, err := sys.proposal(ctx)
+	defer sys.Close()
+	p, err := sys.Proposal(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 	if p.Since, err = moment(f.since, time.Now()); err != nil {
 		return err
 	}
-	r, err := insight.Try(ctx, sys.audit, p)
+	r, err := insight.Try(ctx, sys.Audit, p)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/worker"
 )
 
@@ -136,21 +137,21 @@ func (a *app) sessionToContinue(ctx context.Context, f *runFlags) (*worker.Sessi
 	if f.proceed == "" {
 		return nil, nil
 	}
-	p, err := a.locate()
+	p, err := a.host().Locate()
 	if err != nil {
 		return nil, err
 	}
-	store := &lazySessions{dir: p.stateDir}
-	defer store.close()
+	store := &wire.Sessions{Dir: p.StateDir}
+	defer store.Close()
 	var s *worker.Session
 	if f.proceed == "last" {
-		list, err := store.List(ctx, worker.Filter{Outermost: true, Workspace: p.workspace, Limit: 1})
+		list, err := store.List(ctx, worker.Filter{Outermost: true, Workspace: p.Workspace, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
 		if len(list) == 0 {
 			return nil, tongs.Errorf(tongs.CodeInvalidArgs,
-				"there is no session to continue in %s; 'tongs sessions' lists them", p.workspace)
+				"there is no session to continue in %s; 'tongs sessions' lists them", p.Workspace)
 		}
 		s = &list[0]
 	} else if s, _, err = store.Load(ctx, f.proceed, 0); err != nil {
@@ -167,15 +168,15 @@ func (a *app) sessionToContinue(ctx context.Context, f *runFlags) (*worker.Sessi
 
 // findWorker reads the worker that a word of the command line means: a file, or a name.
 func (a *app) findWorker(word string) (*config.Worker, error) {
-	p, err := a.locate()
+	p, err := a.host().Locate()
 	if err != nil {
 		return nil, err
 	}
-	files := a.workerFiles(&system{place: p}, wiring{})
+	files := a.host().WorkerFiles(p, wire.Options{})
 	if isWorkerFile(word) || strings.ContainsRune(word, filepath.Separator) {
-		return files.load(word)
+		return files.Load(word)
 	}
-	return files.find(nil, word)
+	return files.Find(nil, word)
 }
 
 // admit has a person look at a worker that nobody vouched for.
@@ -251,20 +252,18 @@ func (a *app) runJob(ctx context.Context, f runFlags, file *config.Worker, job w
 	defer show.close()
 	stop := newInterrupts(quit, show)
 	defer stop.end()
-	sys, err := a.open(ctx, wiring{
-		mode: f.mode, cancel: stop.press, worker: file, lives: true,
-		events: show.event, asking: func(c approval.Channel) approval.Channel { return pausing{c, show} },
-	})
+	sys, err := a.openAsking(ctx, wire.Options{Mode: f.mode, Worker: file, Lives: true, Events: show.event}, stop.press,
+		func(c approval.Channel) approval.Channel { return pausing{c, show} })
 	if err != nil {
 		return err
 	}
-	closed := sync.OnceFunc(sys.close)
+	closed := sync.OnceFunc(sys.Close)
 	defer closed()
 	for _, w := range file.Warnings {
 		show.note(w)
 	}
 	job.Stop, job.Further = stop.turn, stop.further
-	s, err := sys.workers.Run(ctx, job)
+	s, err := sys.Workers.Run(ctx, job)
 	if err != nil {
 		return err
 	}

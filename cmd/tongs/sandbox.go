@@ -43,11 +43,11 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&report, "report", false, "print limits, usage and denials on stderr")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time until everything is killed (default: 2m)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		o, err := a.openOwn(&tongs.Command{Argv: args, Dir: tongs.Path{Rel: "."}, ReadOnly: readOnly, Timeout: timeout})
+		o, err := a.host().OpenOwn(&tongs.Command{Argv: args, Dir: tongs.Path{Rel: "."}, ReadOnly: readOnly, Timeout: timeout})
 		if err != nil {
 			return err
 		}
-		defer o.close()
+		defer o.Close()
 		res, err := a.runAtTerminal(cmd.Context(), o.Own, &sandbox.Cmd{Stdin: a.in, Stdout: a.out, Stderr: a.err})
 		if res == nil {
 			return err
@@ -147,4 +147,14 @@ func checkSandbox(ctx context.Context) []check {
 		checks = append(checks, check{"sandbox", "warn", "tier " + best + " is not the full sandbox: what is free there is asked for here"})
 	}
 	return checks
+}
+
+// reportHeld says which protected names a program made, and where they are.
+func (a *app) reportHeld(held []confine.Held, left []string) {
+	for _, h := range held {
+		fmt.Fprintln(a.err, "tongs: "+clean(fmt.Sprintf("the command made %s, which other programs run or obey; it is in %s now", h.Path, h.Host)))
+	}
+	for _, why := range left {
+		fmt.Fprintln(a.err, "tongs: "+clean("the command made a protected name that is still there: "+why))
+	}
 }

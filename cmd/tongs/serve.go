@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	webconsole "github.com/tongs-ai/tongs/console"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcpserver"
 )
 
@@ -43,19 +44,19 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.origins, "allow-origin", nil, "a web page's origin that may make MCP requests, such as http://localhost:6274")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		hub := webconsole.NewHub()
-		server, sys, err := a.openServer(cmd.Context(), mode(), *wait, func(w *wiring) {
-			w.observe, w.shown = hub.Observe, append(w.shown, hub.Channel())
+		server, sys, err := a.openServer(cmd.Context(), mode(), *wait, func(o *wire.Options) {
+			o.Observe, o.Channels = hub.Observe, append(o.Channels, hub.Channel())
 		})
 		if err != nil {
 			return err
 		}
-		defer sys.close()
+		defer sys.Close()
 		return a.serve(cmd.Context(), server, sys, hub, f)
 	})
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, server *mcpserver.Server, sys *system, hub *webconsole.Hub, f serveFlags) error {
+func (a *app) serve(ctx context.Context, server *mcpserver.Server, sys *wire.System, hub *webconsole.Hub, f serveFlags) error {
 	opt := mcpserver.HTTPOptions{Hosts: f.hosts, Origins: f.origins}
 	if f.socket != "" {
 		l, err := mcpserver.ListenSocket(f.socket)
@@ -67,11 +68,11 @@ func (a *app) serve(ctx context.Context, server *mcpserver.Server, sys *system, 
 		return server.ServeHTTP(ctx, l, opt)
 	}
 	var err error
-	if opt.Token, err = mcpserver.Token(sys.stateDir); err != nil {
+	if opt.Token, err = mcpserver.Token(sys.StateDir); err != nil {
 		server.Close()
 		return err
 	}
-	web, err := sys.console(hub, opt.Token, f)
+	web, err := sys.Console(hub, opt.Token, whoami(), f.hosts)
 	if err != nil {
 		server.Close()
 		return err

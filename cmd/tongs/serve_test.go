@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 // The browser is given a page that only its owner can read: the link stands in no process's arguments. Where the server is
@@ -46,8 +48,8 @@ func TestServeOpensABrowser(t *testing.T) {
 		t.Errorf("the browser was given %q", data)
 	}
 	page := lines[0]
-	file := filepath.Join(filepath.Dir(page), addressFile)
-	var at address
+	file := filepath.Join(filepath.Dir(page), wire.AddressFile)
+	var at wire.Address
 	if data, err = os.ReadFile(file); err == nil {
 		err = json.Unmarshal(data, &at)
 	}

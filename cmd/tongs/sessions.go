@@ -14,6 +14,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/worker"
 	"github.com/tongs-ai/tongs/worker/sessions"
@@ -38,10 +39,10 @@ func (a *app) sessionsListCommand(name, short string) *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "those of other workspaces and of called workers, too")
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many; 0 for all")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		return a.withSessions(func(store worker.Store, p place) error {
+		return a.withSessions(func(store worker.Store, p wire.Place) error {
 			f := worker.Filter{Outermost: !all, Limit: limit}
 			if !all {
-				f.Workspace = p.workspace
+				f.Workspace = p.Workspace
 			}
 			list, err := store.List(cmd.Context(), f)
 			if err != nil {
@@ -53,17 +54,17 @@ func (a *app) sessionsListCommand(name, short string) *cobra.Command {
 	return cmd
 }
 
-func (a *app) withSessions(f func(worker.Store, place) error) error {
-	var p place
+func (a *app) withSessions(f func(worker.Store, wire.Place) error) error {
+	var p wire.Place
 	var err error
-	if p.workspace, p.limit, err = config.FindWorkspace(a.flags.workspace); err != nil {
+	if p.Workspace, p.Limit, err = config.FindWorkspace(a.flags.workspace); err != nil {
 		return err
 	}
-	if p.stateDir, err = config.FindStateDir(); err != nil {
+	if p.StateDir, err = config.FindStateDir(); err != nil {
 		return tongs.Errorf(tongs.CodeConfigError, "%w", err)
 	}
-	store := &lazySessions{dir: p.stateDir}
-	defer store.close()
+	store := &wire.Sessions{Dir: p.StateDir}
+	defer store.Close()
 	return f(store, p)
 }
 
@@ -94,8 +95,8 @@ func pruneSessions(ctx context.Context, stateDir string, keep time.Duration) (in
 	if _, err := os.Stat(filepath.Join(stateDir, sessions.FileName)); err != nil || keep == 0 {
 		return 0, nil
 	}
-	store := &lazySessions{dir: stateDir}
-	defer store.close()
+	store := &wire.Sessions{Dir: stateDir}
+	defer store.Close()
 	return store.Prune(ctx, time.Now().Add(-keep))
 }
 
@@ -162,7 +163,7 @@ func (a *app) sessionsShowCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		return a.withSessions(func(store worker.Store, _ place) error {
+		return a.withSessions(func(store worker.Store, _ wire.Place) error {
 			s, entries, err := store.Load(cmd.Context(), args[0], 0)
 			if err != nil {
 				return tongs.Errorf(tongs.CodeInvalidArgs, "%w; 'tongs sessions' lists them", err)

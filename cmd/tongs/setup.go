@@ -18,6 +18,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/jsonc"
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 // client is an MCP client that Tongs can be set up in.
@@ -182,11 +183,11 @@ func (a *app) setupFile(c client, user bool) (string, error) {
 	if user {
 		return c.user("", home), nil
 	}
-	p, err := a.locate()
+	p, err := a.host().Locate()
 	if err != nil {
 		return "", err
 	}
-	return c.project(p.workspace, home), nil
+	return c.project(p.Workspace, home), nil
 }
 
 // edit returns the content of the file with the server in it, or without it.
@@ -242,7 +243,7 @@ func (a *app) setupEdit(ctx context.Context, c client, s *setup, path string) er
 	if now, err := os.ReadFile(path); err == nil && !bytes.Equal(now, before) || err == nil && fresh {
 		return tongs.Errorf(tongs.CodeStaleFile, "%s changed meanwhile; nothing was written, run it again", path)
 	}
-	if err := replaceFile(path, after, 0o644); err != nil {
+	if err := wire.ReplaceFile(path, after, 0o644); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "Changed %s.\n", clean(path))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/output"
 )
 
@@ -42,12 +43,12 @@ func (a *app) statsCommand() *cobra.Command {
 }
 
 func (a *app) stats(cmd *cobra.Command, w insight.Window, rules, asJSON bool) error {
-	st, err := a.openState()
+	st, err := a.host().OpenState()
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	s, err := insight.Summarize(cmd.Context(), st.audit, w)
+	defer st.Close()
+	s, err := insight.Summarize(cmd.Context(), st.Audit, w)
 	if err != nil {
 		return err
 	}
@@ -57,17 +58,15 @@ func (a *app) stats(cmd *cobra.Command, w insight.Window, rules, asJSON bool) er
 		}
 		return a.showStats(s)
 	}
-	place, err := a.locate()
+	place, err := a.host().Locate()
 	if err != nil {
 		return err
 	}
-	cfg, err := a.configure(place, wiring{})
+	cfg, err := a.host().Configure(place, wire.Options{})
 	if err != nil {
 		return err
 	}
-	var book ruleBook
-	book.set(cfg)
-	list := s.InForce(book.get())
+	list := s.InForce(wire.Rules(cfg))
 	if asJSON {
 		return a.json(list)
 	}

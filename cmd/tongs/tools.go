@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/registry"
 )
 
@@ -26,23 +27,23 @@ func (a *app) toolsCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "table", append([]string{"table"}, registry.Formats()...)...)
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		sys, err := a.open(cmd.Context(), wiring{memory: true})
+		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		specs, broken := sys.engine.Tools(cmd.Context())
-		for _, w := range sys.warnings() {
+		defer sys.Close()
+		specs, broken := sys.Engine.Tools(cmd.Context())
+		for _, w := range sys.Warnings() {
 			fmt.Fprintln(a.err, "warning: "+clean(w))
 		}
-		for _, note := range serverNotes(sys.mcp.States()) {
+		for _, note := range serverNotes(sys.MCP.States()) {
 			fmt.Fprintln(a.err, "mcp: "+clean(note))
 		}
 		for _, name := range slices.Sorted(maps.Keys(broken)) {
 			fmt.Fprintf(a.err, "broken: %s: %s\n", clean(name), clean(broken[name].Error()))
 		}
 		if format != "table" {
-			if specs, err = sys.described(specs); err != nil {
+			if specs, err = sys.Described(specs); err != nil {
 				return err
 			}
 			definitions, err := registry.Format(format, specs)
@@ -101,23 +102,23 @@ func (a *app) describeCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		sys, err := a.open(cmd.Context(), wiring{memory: true})
+		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
 			return err
 		}
-		defer sys.close()
-		spec, err := sys.find(cmd.Context(), args[0])
+		defer sys.Close()
+		spec, err := sys.Find(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
 		if format != "json" {
-			manual, err := sys.manual(spec)
+			manual, err := sys.Manual(spec)
 			if err != nil {
 				return err
 			}
 			return a.printSpec(spec, manual)
 		}
-		specs, err := sys.described([]*tongs.Spec{spec})
+		specs, err := sys.Described([]*tongs.Spec{spec})
 		if err != nil {
 			return err
 		}
@@ -189,20 +190,20 @@ func propertyOrder(s *tongs.Spec) []string {
 
 // completeTools completes the name of a tool, then the names of its arguments.
 func (a *app) completeTools(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	sys, err := a.open(context.Background(), wiring{memory: true})
+	sys, err := a.open(context.Background(), wire.Options{Memory: true})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer sys.close()
+	defer sys.Close()
 	var words []string
 	if len(args) == 0 {
-		specs, _ := sys.engine.Tools(context.Background())
+		specs, _ := sys.Engine.Tools(context.Background())
 		for _, s := range specs {
 			words = append(words, s.Name+"\t"+clean(s.Description))
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
 	}
-	if spec := sys.spec(args[0]); spec != nil {
+	if spec := sys.Spec(args[0]); spec != nil {
 		for _, name := range propertyOrder(spec) {
 			words = append(words, name+"=")
 		}

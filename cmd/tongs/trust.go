@@ -11,6 +11,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 func (a *app) trustCommand() *cobra.Command {
@@ -23,18 +24,18 @@ func (a *app) trustCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "stop trusting the file")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		p, err := a.locate()
+		p, err := a.host().Locate()
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(p.workspace, config.WorkspaceFile)
-		st, err := openState(p.stateDir, nil)
+		path := filepath.Join(p.Workspace, config.WorkspaceFile)
+		st, err := wire.OpenState(p.StateDir, nil)
 		if err != nil {
 			return err
 		}
-		defer st.close()
+		defer st.Close()
 		if revoke {
-			if _, err := st.db.Trust().Remove(cmd.Context(), path); err != nil {
+			if _, err := st.DB.Trust().Remove(cmd.Context(), path); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.err, "%s is no longer trusted.\n", clean(path))
@@ -44,7 +45,7 @@ func (a *app) trustCommand() *cobra.Command {
 		if err != nil || hash == "" {
 			return err
 		}
-		if err := st.db.Trust().Set(cmd.Context(), path, hash, whoami()); err != nil {
+		if err := st.DB.Trust().Set(cmd.Context(), path, hash, whoami()); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.err, "%s is trusted as it is now (%.19s).\n", clean(path), hash)
@@ -54,8 +55,8 @@ func (a *app) trustCommand() *cobra.Command {
 }
 
 // confirmTrust shows the file and has a person vouch for exactly what was shown. It returns the hash of that.
-func (a *app) confirmTrust(cmd *cobra.Command, p place, path string) (string, error) {
-	cfg, err := a.configure(p, wiring{}) // a broken file cannot be trusted
+func (a *app) confirmTrust(cmd *cobra.Command, p wire.Place, path string) (string, error) {
+	cfg, err := a.host().Configure(p, wire.Options{}) // a broken file cannot be trusted
 	if err != nil {
 		return "", err
 	}

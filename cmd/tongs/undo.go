@@ -4,53 +4,24 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/builtin/undo"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/journal"
 )
 
-// openJournal opens the journal of changes, to keep as much as the configuration says; nil is as much as it does by itself.
-func openJournal(stateDir string, cfg *config.Config) (*journal.Journal, error) {
-	opt := journal.Options{Dir: filepath.Join(stateDir, "journal")}
-	if cfg != nil {
-		opt.MaxBytes, opt.MaxAge = cfg.Limits.JournalBytes, cfg.Retention.Changes
-		opt.MaxChange = min(opt.MaxBytes, 4<<30)
-		if opt.MaxAge == 0 {
-			opt.MaxAge = math.MaxInt64
-		}
-	}
-	return journal.Open(opt)
-}
-
 // collect removes what the journal need not keep any longer.
 func collect(ctx context.Context, stateDir string, cfg *config.Config) (journal.Report, error) {
-	j, err := openJournal(stateDir, cfg)
+	j, err := wire.OpenJournal(stateDir, cfg)
 	if err != nil {
 		return journal.Report{}, err
 	}
 	defer j.Close()
 	return j.GC(ctx)
-}
-
-// addUndo registers undo and redo.
-func (s *system) addUndo() error {
-	opt := undo.Options{Journal: s.journal, Roots: map[string]string{}}
-	if s.workspace != nil {
-		for _, r := range s.workspace.Roots() {
-			opt.Roots[r.Name] = r.Dir
-		}
-	}
-	list, err := undo.Tools(opt)
-	if err != nil {
-		return err
-	}
-	return s.registry.RegisterAll(list...)
 }
 
 func (a *app) undoCommand() *cobra.Command {
@@ -129,15 +100,15 @@ func sinceArg(text string) (string, error) {
 func (a *app) takeBack(ctx context.Context, mode *tongs.Mode, tool, format string, newest bool, call *string, in any) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sys, err := a.open(ctx, wiring{mode: mode, cancel: cancel})
+	sys, err := a.openAsking(ctx, wire.Options{Mode: mode}, cancel, nil)
 	if err != nil {
 		return err
 	}
-	defer sys.close()
+	defer sys.Close()
 	if newest {
-		list, err := sys.journal.Select(journal.Selector{Redo: tool == "redo", Top: sys.workspace.Dir()})
+		list, err := sys.Journal.Select(journal.Selector{Redo: tool == "redo", Top: sys.Files.Dir()})
 		if errors.Is(err, journal.ErrNothing) {
-			return tongs.Errorf(tongs.CodeExecutionError, "there is nothing to %s in %s; 'tongs changes list' shows what was changed", tool, sys.workspace.Dir())
+			return tongs.Errorf(tongs.CodeExecutionError, "there is nothing to %s in %s; 'tongs changes list' shows what was changed", tool, sys.Files.Dir())
 		}
 		if err != nil {
 			return err
@@ -150,6 +121,6 @@ func (a *app) takeBack(ctx context.Context, mode *tongs.Mode, tool, format strin
 	if err != nil {
 		return err
 	}
-	res := sys.engine.Call(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(""), Sink: a.sink(format)})
+	res := sys.Engine.Call(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(""), Sink: a.sink(format)})
 	return a.printResult(res, format)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 func (a *app) workerCommand() *cobra.Command {
@@ -76,19 +77,19 @@ func (a *app) workerListCommand() *cobra.Command {
 }
 
 func (a *app) listWorkers() ([]workerRow, error) {
-	p, err := a.locate()
+	p, err := a.host().Locate()
 	if err != nil {
 		return nil, err
 	}
-	files := a.workerFiles(&system{place: p}, wiring{})
-	found, err := config.FindWorkers(p.workspace, p.configDir)
+	files := a.host().WorkerFiles(p, wire.Options{})
+	found, err := config.FindWorkers(p.Workspace, p.ConfigDir)
 	if err != nil {
 		return nil, err
 	}
 	list := []workerRow{}
 	seen := map[string]bool{}
 	for _, at := range found {
-		f, err := files.load(at.Path)
+		f, err := files.Load(at.Path)
 		if err != nil {
 			name := strings.TrimSuffix(filepath.Base(at.Path), filepath.Ext(at.Path))
 			problem := strings.ReplaceAll(err.Error(), "CONFIG_ERROR: "+at.Path+":", "line ")
@@ -129,11 +130,11 @@ func (a *app) checkWorker(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	sys, err := a.open(ctx, wiring{worker: f})
+	sys, err := a.open(ctx, wire.Options{Worker: f})
 	if err != nil {
 		return err
 	}
-	defer sys.close()
+	defer sys.Close()
 	for _, w := range slices.Concat(f.Warnings, f.Advice) {
 		fmt.Fprintf(a.err, "warning: %s: %s\n", clean(f.Path), clean(w))
 	}
@@ -142,7 +143,7 @@ func (a *app) checkWorker(ctx context.Context, path string) error {
 		trust = "not trusted: what it pre-approves does not count, and starting it must be approved"
 	}
 	var names []string
-	specs, _ := sys.engine.Tools(ctx)
+	specs, _ := sys.Engine.Tools(ctx)
 	for _, spec := range specs {
 		if f.Offers(spec) {
 			names = append(names, spec.Name)
@@ -202,12 +203,12 @@ func (a *app) workerTrustCommand() *cobra.Command {
 
 // vouch keeps that a person trusts the file as it was read.
 func (a *app) vouch(ctx context.Context, f *config.Worker) error {
-	st, err := a.openState()
+	st, err := a.host().OpenState()
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	if err := st.db.Trust().Set(ctx, f.Path, f.Hash, whoami()); err != nil {
+	defer st.Close()
+	if err := st.DB.Trust().Set(ctx, f.Path, f.Hash, whoami()); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "%s is trusted as it is now (%.19s).\n", clean(f.Path), f.Hash)
@@ -219,12 +220,12 @@ func (a *app) distrust(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	st, err := a.openState()
+	st, err := a.host().OpenState()
 	if err != nil {
 		return err
 	}
-	defer st.close()
-	known, err := st.db.Trust().Remove(ctx, path)
+	defer st.Close()
+	known, err := st.DB.Trust().Remove(ctx, path)
 	if err != nil {
 		return err
 	}

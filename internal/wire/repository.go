@@ -1,4 +1,4 @@
-package main
+package wire
 
 import "github.com/tongs-ai/tongs/internal/gitdir"
 

@@ -1,8 +1,7 @@
-package main
+package wire
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"time"
 
@@ -14,10 +13,10 @@ import (
 const flushTime = 2 * time.Second
 
 // addTelemetry has calls traced where the environment names a collector. What is wrong with that stops no call.
-func (s *system) addTelemetry(a *app, opt *engine.Options) {
-	set, err := telemetry.FromEnv(os.Getenv, version)
+func (s *System) addTelemetry(h Host, opt *engine.Options) {
+	set, err := telemetry.FromEnv(os.Getenv, s.version)
 	if err != nil {
-		fmt.Fprintf(a.err, "tongs: no telemetry is sent: %s\n", clean(err.Error()))
+		h.warn("no telemetry is sent: " + err.Error())
 		return
 	}
 	if s.telemetry = telemetry.New(set); s.telemetry == nil {
@@ -33,7 +32,7 @@ func (s *system) addTelemetry(a *app, opt *engine.Options) {
 }
 
 // endTelemetry sends what is left.
-func (s *system) endTelemetry() {
+func (s *System) endTelemetry() {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
 	_ = s.telemetry.Close(ctx) // nobody can do anything about it here

@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"crypto/sha256"
@@ -14,14 +14,15 @@ import (
 	"github.com/tongs-ai/tongs/workspace"
 )
 
-// own is a program that a person runs themselves in the sandbox, and what it needs.
-type own struct {
+// Own is a program that a person runs themselves in the sandbox, and what it needs.
+type Own struct {
 	*confine.Own
 	runner    *sandbox.Runner
 	workspace *workspace.Workspace
 }
 
-func (o *own) close() {
+// Close ends it.
+func (o *Own) Close() {
 	if o.runner != nil {
 		_ = o.runner.Close()
 	}
@@ -30,29 +31,29 @@ func (o *own) close() {
 	}
 }
 
-// openOwn prepares a program that a person runs themselves: with the roots, the limits and the rules of the configuration.
+// OpenOwn prepares a program that a person runs themselves: with the roots, the limits and the rules of the configuration.
 // Only a server keeps a build cache.
-func (a *app) openOwn(cmd *tongs.Command) (_ *own, err error) {
-	o := &own{}
+func (h Host) OpenOwn(cmd *tongs.Command) (_ *Own, err error) {
+	o := &Own{}
 	defer func() {
 		if err != nil {
-			o.close()
+			o.Close()
 		}
 	}()
-	p, err := a.locate()
+	p, err := h.Locate()
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := a.configure(p, wiring{})
+	cfg, err := h.Configure(p, Options{})
 	if err != nil {
 		return nil, err
 	}
-	if err := config.MakeStateDir(p.stateDir); err != nil {
+	if err := config.MakeStateDir(p.StateDir); err != nil {
 		return nil, err
 	}
-	repository := findRepository(p.workspace)
+	repository := findRepository(p.Workspace)
 	o.workspace, err = workspace.Open(workspace.Options{
-		Dir: p.workspace, Cap: p.limit, Roots: zoneRoots(cfg), Private: []string{p.stateDir, p.configDir}, Repository: repository.Dir,
+		Dir: p.Workspace, Cap: p.Limit, Roots: zoneRoots(cfg), Private: []string{p.StateDir, p.ConfigDir}, Repository: repository.Dir,
 	})
 	if err != nil {
 		return nil, err
@@ -62,11 +63,11 @@ func (a *app) openOwn(cmd *tongs.Command) (_ *own, err error) {
 	}
 	var kept sandbox.Caches
 	if cmd.Server != "" {
-		kept = caches(p.stateDir)
+		kept = Caches(p.StateDir)
 	}
 	confined := confine.New(confine.Options{
-		Runner: o.runner, Workspace: o.workspace, Scratch: filepath.Join(p.stateDir, "spill"), Shown: repository.Files,
-		Caches: kept, Rules: func() []tongs.Rule { return cfg.Rules }, Limits: commandLimits(cfg), Runs: runsDir(p.stateDir, o.workspace.Dir()),
+		Runner: o.runner, Workspace: o.workspace, Scratch: filepath.Join(p.StateDir, "spill"), Shown: repository.Files,
+		Caches: kept, Rules: func() []tongs.Rule { return cfg.Rules }, Limits: commandLimits(cfg), Runs: runsDir(p.StateDir, o.workspace.Dir()),
 	})
 	o.Own, err = confined.Own(cmd, ownRuler{cfg})
 	return o, err
@@ -80,16 +81,6 @@ func (r ownRuler) Ruled(kind tongs.EffectKind, p tongs.Path) bool {
 	return policy.Ruled(policy.Input{
 		Spec: &tongs.Spec{Name: "shell", Aliases: []string{"bash", "execute_command"}, Toolset: shell.Toolset}, Mode: r.cfg.Mode, Chain: [][]tongs.Rule{r.cfg.Rules},
 	}, tongs.Effect{Kind: kind, Path: p})
-}
-
-// reportHeld says which protected names a program made, and where they are.
-func (a *app) reportHeld(held []confine.Held, left []string) {
-	for _, h := range held {
-		fmt.Fprintln(a.err, "tongs: "+clean(fmt.Sprintf("the command made %s, which other programs run or obey; it is in %s now", h.Path, h.Host)))
-	}
-	for _, why := range left {
-		fmt.Fprintln(a.err, "tongs: "+clean("the command made a protected name that is still there: "+why))
-	}
 }
 
 // zoneRoots are the roots of the configured zones.

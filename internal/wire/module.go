@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"github.com/tongs-ai/tongs/module"
 )
 
-// modules are the module tools of a system, and which of them are offered.
-type modules struct {
+// Modules are the module tools of a system, and which of them are offered.
+type Modules struct {
 	*module.Set
 	mu      sync.Mutex
 	offered map[string]tongs.Tool
@@ -51,29 +51,29 @@ func modulePrograms(stateDir string) string {
 }
 
 // addModules makes the tools of the configured modules part of the registry, now and whenever they change.
-func (s *system) addModules(a *app, w wiring) error {
+func (s *System) addModules(h Host, o Options) error {
 	opt := module.Options{
-		Modules: moduleConfigs(s.cfg.Toolsets), State: filepath.Join(s.stateDir, "modules"), Programs: modulePrograms(s.stateDir),
-		NoApprovals: w.unattended && !a.ownState(s.stateDir), Workspace: s.place.workspace, OnChange: s.swapModules, Version: version,
+		Modules: moduleConfigs(s.Config.Toolsets), State: filepath.Join(s.StateDir, "modules"), Programs: modulePrograms(s.StateDir),
+		NoApprovals: o.Unattended && !h.ownState(s.StateDir), Workspace: s.Place.Workspace, OnChange: s.swapModules, Version: s.version,
 	}
-	if s.confined != nil {
-		opt.Commands = s.confined.Commands
+	if s.Confined != nil {
+		opt.Commands = s.Confined.Commands
 	}
 	set, err := module.New(opt)
 	if err != nil {
 		return err
 	}
-	s.modules = &modules{Set: set, offered: map[string]tongs.Tool{}}
+	s.Modules = &Modules{Set: set, offered: map[string]tongs.Tool{}}
 	s.swapModules()
-	if w.lives && len(opt.Modules) > 0 {
-		s.modules.stop = make(chan struct{})
-		go s.watchModules(s.modules.stop)
+	if o.Lives && len(opt.Modules) > 0 {
+		s.Modules.stop = make(chan struct{})
+		go s.watchModules(s.Modules.stop)
 	}
 	return nil
 }
 
 // watchModules takes up what people change in modules, and what they approve.
-func (s *system) watchModules(stop <-chan struct{}) {
+func (s *System) watchModules(stop <-chan struct{}) {
 	tick := time.NewTicker(forgePoll)
 	defer tick.Stop()
 	for {
@@ -81,7 +81,7 @@ func (s *system) watchModules(stop <-chan struct{}) {
 		case <-stop:
 			return
 		case <-tick.C:
-			if s.modules.Refresh() {
+			if s.Modules.Refresh() {
 				s.swapModules()
 			}
 		}
@@ -90,8 +90,8 @@ func (s *system) watchModules(stop <-chan struct{}) {
 
 // swapModules takes up tools that changed. One that cannot be used does not take the name of a built-in, and none takes
 // that of another custom tool.
-func (s *system) swapModules() {
-	m := s.modules
+func (s *System) swapModules() {
+	m := s.Modules
 	if m == nil {
 		return
 	}
@@ -111,9 +111,9 @@ func (s *system) swapModules() {
 		}
 		err := error(nil)
 		if before != nil {
-			err = s.registry.Replace(t)
+			err = s.Registry.Replace(t)
 		} else {
-			err = s.registry.Register(t)
+			err = s.Registry.Register(t)
 		}
 		if err != nil {
 			problems[spec.Name] = fmt.Sprintf("the tool %s of the module %s is not offered: %v", spec.Name, spec.Source.Name, err)
@@ -123,24 +123,24 @@ func (s *system) swapModules() {
 	}
 	for name := range m.offered {
 		if next[name] == nil {
-			s.registry.Unregister(name)
+			s.Registry.Unregister(name)
 		}
 	}
 	m.offered, m.problems = next, problems
 }
 
-// lookAt looks at a module by its name or, where none is configured, by its file: worker files name modules too.
-func (s *system) lookAt(name string) (v *module.Review, configured bool, err error) {
-	v, err = s.modules.Look(name)
+// LookAt looks at a module by its name or, where none is configured, by its file: worker files name modules too.
+func (s *System) LookAt(name string) (v *module.Review, configured bool, err error) {
+	v, err = s.Modules.Look(name)
 	path, pathErr := filepath.Abs(name)
 	if tongs.CodeOf(err) != tongs.CodeInvalidArgs || pathErr != nil || !isRegular(path) {
 		return v, true, err
 	}
 	// Which of its tools are exposed is for the worker file to say; what is approved is the whole of it.
-	if _, err = s.modules.Load(module.Config{Module: path, Tools: []string{"tools-of-a-worker"}, Origin: "the command line"}); err != nil {
+	if _, err = s.Modules.Load(module.Config{Module: path, Tools: []string{"tools-of-a-worker"}, Origin: "the command line"}); err != nil {
 		return nil, false, err
 	}
-	v, err = s.modules.Look(path)
+	v, err = s.Modules.Look(path)
 	return v, false, err
 }
 
@@ -150,7 +150,7 @@ func isRegular(path string) bool {
 }
 
 // close ends the hosts of modules, and the watch over them.
-func (m *modules) close() {
+func (m *Modules) close() {
 	if m == nil {
 		return
 	}
@@ -161,10 +161,10 @@ func (m *modules) close() {
 }
 
 // reviewed reports whether a person approved a module tool of this source.
-func (m *modules) reviewed(src tongs.Source) bool { return m != nil && m.Reviewed(src) }
+func (m *Modules) reviewed(src tongs.Source) bool { return m != nil && m.Reviewed(src) }
 
 // warnings are what a person should know about modules whose tools are not offered, or cannot be used.
-func (m *modules) warnings() (list []string) {
+func (m *Modules) warnings() (list []string) {
 	if m == nil {
 		return nil
 	}

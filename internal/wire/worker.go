@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/builtin/todo"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/nearest"
@@ -24,37 +23,37 @@ import (
 // envModel names the model of workers that name none.
 const envModel = "TONGS_MODEL"
 
-// workers are the workers of a system.
-type workers struct {
+// Workers are the workers of a system.
+type Workers struct {
 	*worker.Runner
-	sys *system
+	sys *System
 	// files finds them; rules are those of the one that a person started, among the rules of the system.
-	files *workerFiles
+	files *WorkerFiles
 	rules []tongs.Rule
-	store *lazySessions
+	store *Sessions
 	// events is told what happens in runs, begun is when this process started.
 	events func(worker.Event)
 	begun  time.Time
 }
 
 // prepareWorkers finds where workers are, and takes up what the one that was started says of toolsets.
-func (s *system) prepareWorkers(a *app, w wiring) error {
-	s.workers = &workers{sys: s, files: a.workerFiles(s, w), store: &lazySessions{dir: s.stateDir}, events: w.events, begun: time.Now()}
-	if w.worker == nil {
+func (s *System) prepareWorkers(h Host, o Options) error {
+	s.Workers = &Workers{sys: s, files: h.WorkerFiles(s.Place, o), store: &Sessions{Dir: s.StateDir}, events: o.Events, begun: time.Now()}
+	if o.Worker == nil {
 		return nil
 	}
-	all, err := s.workers.files.tree(w.worker)
+	all, err := s.Workers.files.tree(o.Worker)
 	if err != nil {
 		return err
 	}
 	for _, f := range all {
-		if err := takeToolsets(&s.cfg.Toolsets, f); err != nil {
+		if err := takeToolsets(&s.Config.Toolsets, f); err != nil {
 			return err
 		}
 	}
 	for _, f := range all {
 		for name := range f.Servers {
-			if !slices.ContainsFunc(s.cfg.Toolsets.MCP, func(m config.MCPServer) bool { return m.Name == name }) {
+			if !slices.ContainsFunc(s.Config.Toolsets.MCP, func(m config.MCPServer) bool { return m.Name == name }) {
 				return tongs.Errorf(tongs.CodeConfigError,
 					"%s names the MCP server %s, and nothing defines it; give it a command or a url there, or in your configuration", f.Path, name)
 			}
@@ -81,23 +80,23 @@ func takeToolsets(to *config.Toolsets, f *config.Worker) error {
 }
 
 // addWorkers registers the tools of workers and todos.
-func (s *system) addWorkers(w wiring) error {
-	wk := s.workers
+func (s *System) addWorkers(o Options) error {
+	wk := s.Workers
 	opt := worker.Options{
-		Caller: s.engine, Tools: s.engine.Tools, Open: openModel, Default: os.Getenv(envModel), Find: wk.find, Store: wk.store,
-		Events: wk.events, Workspace: s.place.workspace,
+		Caller: s.Engine, Tools: s.Engine.Tools, Open: openModel, Default: os.Getenv(envModel), Find: wk.find, Store: wk.store,
+		Events: wk.events, Workspace: s.Place.Workspace,
 	}
-	if s.workspace != nil {
-		opt.Resolve = func(spelling string) (tongs.Path, error) { return s.workspace.Resolve(tongs.Path{Rel: "."}, spelling) }
+	if s.Files != nil {
+		opt.Resolve = func(spelling string) (tongs.Path, error) { return s.Files.Resolve(tongs.Path{Rel: "."}, spelling) }
 	}
-	if s.journal != nil {
+	if s.Journal != nil {
 		opt.Changes = wk.changes
 	}
 	var err error
 	if wk.Runner, err = worker.New(opt); err != nil {
 		return err
 	}
-	named, err := wk.named(w)
+	named, err := wk.named(o)
 	if err != nil {
 		return err
 	}
@@ -109,17 +108,17 @@ func (s *system) addWorkers(w wiring) error {
 	if err != nil {
 		return err
 	}
-	if err := s.registry.RegisterAll(append(todos, tools...)...); err != nil {
+	if err := s.Registry.RegisterAll(append(todos, tools...)...); err != nil {
 		return tongs.Errorf(tongs.CodeConfigError, "a worker cannot be offered as a tool: %w", err)
 	}
-	if w.worker != nil && s.workspace != nil {
-		wk.rules, err = w.worker.AllRules(opt.Resolve)
+	if o.Worker != nil && s.Files != nil {
+		wk.rules, err = o.Worker.AllRules(opt.Resolve)
 	}
 	return err
 }
 
 // among puts the rules of the worker that a person started among those of the system, so that they can also allow.
-func (wk *workers) among(rules func() []tongs.Rule) func() []tongs.Rule {
+func (wk *Workers) among(rules func() []tongs.Rule) func() []tongs.Rule {
 	return func() []tongs.Rule {
 		if len(wk.rules) == 0 {
 			return rules()
@@ -128,27 +127,19 @@ func (wk *workers) among(rules func() []tongs.Rule) func() []tongs.Rule {
 	}
 }
 
-// around puts what the command wants around the channel that asks at the terminal.
-func (w wiring) around(c approval.Channel) approval.Channel {
-	if w.asking == nil {
-		return c
-	}
-	return w.asking(c)
-}
-
 // named are the workers that are tools of their own names: those that the started one may call, directly or not, and
 // those of the configuration.
-func (wk *workers) named(w wiring) (list []*worker.File, err error) {
+func (wk *Workers) named(o Options) (list []*worker.File, err error) {
 	var all []*config.Worker
-	if w.worker != nil {
-		if all, err = wk.files.tree(w.worker); err != nil {
+	if o.Worker != nil {
+		if all, err = wk.files.tree(o.Worker); err != nil {
 			return nil, err
 		}
 		all = all[1:]
 	}
-	for _, entry := range wk.sys.cfg.Toolsets.Workers {
+	for _, entry := range wk.sys.Config.Toolsets.Workers {
 		for _, name := range entry.Workers {
-			f, err := wk.files.find(nil, name)
+			f, err := wk.files.Find(nil, name)
 			if err != nil {
 				return nil, tongs.Errorf(tongs.CodeConfigError, "%s: %w", entry.Origin, err)
 			}
@@ -165,8 +156,8 @@ func (wk *workers) named(w wiring) (list []*worker.File, err error) {
 	return list, nil
 }
 
-func (wk *workers) find(_ context.Context, from *worker.File, name string) (*worker.File, error) {
-	f, err := wk.files.find(from, name)
+func (wk *Workers) find(_ context.Context, from *worker.File, name string) (*worker.File, error) {
+	f, err := wk.files.Find(from, name)
 	if err != nil {
 		return nil, err
 	}
@@ -174,22 +165,22 @@ func (wk *workers) find(_ context.Context, from *worker.File, name string) (*wor
 }
 
 // trusts reports whether a tool is a worker that somebody vouches for.
-func (wk *workers) trusts(src tongs.Source) bool {
+func (wk *Workers) trusts(src tongs.Source) bool {
 	return wk != nil && src.Kind == tongs.SourceWorker && wk.files.trusts(src.Digest)
 }
 
 // changes returns what a call of this process changed.
-func (wk *workers) changes(_ context.Context, call string) (list []worker.Change, err error) {
-	entries, err := wk.sys.journal.List(journal.Filter{Call: call, Since: wk.begun.Add(-time.Minute)})
+func (wk *Workers) changes(_ context.Context, call string) (list []worker.Change, err error) {
+	entries, err := wk.sys.Journal.List(journal.Filter{Call: call, Since: wk.begun.Add(-time.Minute)})
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range slices.Backward(entries) {
-		for c, err := range wk.sys.journal.Changes(e.ID) {
+		for c, err := range wk.sys.Journal.Changes(e.ID) {
 			if err != nil {
 				return list, err
 			}
-			before, after := wk.sys.journal.Sides(&e, &c)
+			before, after := wk.sys.Journal.Sides(&e, &c)
 			change := worker.Change{Path: c.Path.String(), Diff: journal.Diff(c.Path, c.From, before, after)}
 			change.Added, change.Removed = countLines(change.Diff)
 			list = append(list, change)
@@ -216,14 +207,14 @@ func countLines(diff string) (added, removed int) {
 }
 
 // close ends what workers hold.
-func (wk *workers) close() {
+func (wk *Workers) close() {
 	if wk != nil {
-		wk.store.close()
+		wk.store.Close()
 	}
 }
 
-// workerFiles finds worker files and knows those that it read.
-type workerFiles struct {
+// WorkerFiles finds worker files and knows those that it read.
+type WorkerFiles struct {
 	workspace, configDir string
 	// own says that the configuration directory is the user's, so that its workers are trusted.
 	own     bool
@@ -235,27 +226,27 @@ type workerFiles struct {
 	vouched map[string]bool
 }
 
-// workerFiles returns what finds workers. Unattended, nothing that the environment names is trusted.
-func (a *app) workerFiles(s *system, w wiring) *workerFiles {
-	files := &workerFiles{
-		workspace: s.place.workspace, configDir: s.configDir, own: true, known: map[string]*config.Worker{}, vouched: map[string]bool{},
+// WorkerFiles returns what finds workers. Unattended, nothing that the environment names is trusted.
+func (h Host) WorkerFiles(p Place, o Options) *WorkerFiles {
+	files := &WorkerFiles{
+		workspace: p.Workspace, configDir: p.ConfigDir, own: true, known: map[string]*config.Worker{}, vouched: map[string]bool{},
 		trusted: func(path, hash string) bool {
-			if w.unattended && !a.ownState(s.stateDir) {
+			if o.Unattended && !h.ownState(p.StateDir) {
 				return false
 			}
-			ok, err := trusted(s.stateDir, path, hash)
+			ok, err := trusted(p.StateDir, path, hash)
 			return err == nil && ok
 		},
 	}
-	if w.unattended {
-		own, err := config.OwnConfigDir(a.home)
-		files.own = err == nil && config.SamePlace(s.configDir, own)
+	if o.Unattended {
+		own, err := config.OwnConfigDir(h.Home)
+		files.own = err == nil && config.SamePlace(p.ConfigDir, own)
 	}
 	return files
 }
 
-// load reads a worker file, or returns what it said while it is the same.
-func (wf *workerFiles) load(path string) (*config.Worker, error) {
+// Load reads a worker file, or returns what it said while it is the same.
+func (wf *WorkerFiles) Load(path string) (*config.Worker, error) {
 	opt := config.WorkerOptions{Trusted: wf.trusted}
 	opt.Own = wf.own && inside(filepath.Join(wf.configDir, config.WorkersDir), path)
 	f, err := config.LoadWorker(path, opt)
@@ -278,20 +269,20 @@ func inside(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-func (wf *workerFiles) trusts(hash string) bool {
+func (wf *WorkerFiles) trusts(hash string) bool {
 	wf.mu.Lock()
 	defer wf.mu.Unlock()
 	return wf.vouched[hash]
 }
 
-// find returns the worker that a name means: one beside the file that names it, one of the user's, or one of the
+// Find returns the worker that a name means: one beside the file that names it, one of the user's, or one of the
 // workspace.
-func (wf *workerFiles) find(from *worker.File, name string) (*config.Worker, error) {
+func (wf *WorkerFiles) Find(from *worker.File, name string) (*config.Worker, error) {
 	if from != nil {
 		for _, ending := range []string{".worker", ".yaml"} {
 			path := filepath.Join(filepath.Dir(from.Path), name+ending)
 			if _, err := os.Lstat(path); err == nil && filepath.Base(name) == name {
-				return wf.load(path)
+				return wf.Load(path)
 			}
 		}
 	}
@@ -302,7 +293,7 @@ func (wf *workerFiles) find(from *worker.File, name string) (*config.Worker, err
 	var names []string
 	var broken error
 	for _, at := range found {
-		f, err := wf.load(at.Path)
+		f, err := wf.Load(at.Path)
 		stem := strings.TrimSuffix(filepath.Base(at.Path), filepath.Ext(at.Path))
 		switch {
 		case err != nil && stem == name:
@@ -331,12 +322,12 @@ func (wf *workerFiles) find(from *worker.File, name string) (*config.Worker, err
 
 // tree returns a worker and those that it may call, directly or not. One that cannot be read is an error: a worker that
 // lists it counts on it.
-func (wf *workerFiles) tree(root *config.Worker) ([]*config.Worker, error) {
+func (wf *WorkerFiles) tree(root *config.Worker) ([]*config.Worker, error) {
 	list := []*config.Worker{root}
 	seen := map[string]bool{root.Path: true}
 	for i := 0; i < len(list); i++ {
 		for _, name := range list[i].Workers {
-			f, err := wf.find(&list[i].File, name)
+			f, err := wf.Find(&list[i].File, name)
 			if err != nil {
 				return nil, tongs.Errorf(tongs.CodeConfigError, "%s lists the worker %s: %w", list[i].Path, name, err)
 			}
@@ -349,30 +340,31 @@ func (wf *workerFiles) tree(root *config.Worker) ([]*config.Worker, error) {
 	return list, nil
 }
 
-// lazySessions opens the sessions when somebody needs them.
-type lazySessions struct {
-	dir  string
+// Sessions opens the sessions when somebody needs them.
+type Sessions struct {
+	Dir  string
 	mu   sync.Mutex
 	open *sessions.DB
 }
 
-var _ worker.Store = (*lazySessions)(nil)
+var _ worker.Store = (*Sessions)(nil)
 
-func (l *lazySessions) db() (*sessions.DB, error) {
+func (l *Sessions) db() (*sessions.DB, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open != nil {
 		return l.open, nil
 	}
-	if err := config.MakeStateDir(l.dir); err != nil {
+	if err := config.MakeStateDir(l.Dir); err != nil {
 		return nil, err
 	}
-	db, err := sessions.Open(l.dir)
+	db, err := sessions.Open(l.Dir)
 	l.open = db
 	return db, err
 }
 
-func (l *lazySessions) close() {
+// Close closes them.
+func (l *Sessions) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open != nil {
@@ -381,7 +373,7 @@ func (l *lazySessions) close() {
 }
 
 // Save implements worker.Store.
-func (l *lazySessions) Save(ctx context.Context, s worker.Session, add ...worker.Entry) error {
+func (l *Sessions) Save(ctx context.Context, s worker.Session, add ...worker.Entry) error {
 	db, err := l.db()
 	if err != nil {
 		return err
@@ -390,7 +382,7 @@ func (l *lazySessions) Save(ctx context.Context, s worker.Session, add ...worker
 }
 
 // List implements worker.Sessions.
-func (l *lazySessions) List(ctx context.Context, f worker.Filter) ([]worker.Session, error) {
+func (l *Sessions) List(ctx context.Context, f worker.Filter) ([]worker.Session, error) {
 	db, err := l.db()
 	if err != nil {
 		return nil, err
@@ -399,7 +391,7 @@ func (l *lazySessions) List(ctx context.Context, f worker.Filter) ([]worker.Sess
 }
 
 // Load implements worker.Sessions.
-func (l *lazySessions) Load(ctx context.Context, id string, from int) (*worker.Session, []worker.Entry, error) {
+func (l *Sessions) Load(ctx context.Context, id string, from int) (*worker.Session, []worker.Entry, error) {
 	db, err := l.db()
 	if err != nil {
 		return nil, nil, err
@@ -408,7 +400,7 @@ func (l *lazySessions) Load(ctx context.Context, id string, from int) (*worker.S
 }
 
 // Prune implements worker.Store.
-func (l *lazySessions) Prune(ctx context.Context, before time.Time) (int, error) {
+func (l *Sessions) Prune(ctx context.Context, before time.Time) (int, error) {
 	db, err := l.db()
 	if err != nil {
 		return 0, err

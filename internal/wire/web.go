@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"errors"
@@ -26,14 +26,14 @@ const (
 )
 
 // addWeb makes the web tools part of the registry, and lets tools make requests.
-func (s *system) addWeb(opt *engine.Options, w wiring) error {
-	l := s.cfg.Limits
-	private := meantForWeb(s.cfg.Rules, s.cfg.Mode)
-	providers, unavailable := searchProviders(s.cfg.Web.Search, w.unattended)
+func (s *System) addWeb(opt *engine.Options, o Options) error {
+	l := s.Config.Limits
+	private := meantForWeb(s.Config.Rules, s.Config.Mode)
+	providers, unavailable := searchProviders(s.Config.Web.Search, o.Unattended)
 	tools := web.Options{
 		Timeout: l.WebTimeout, MaxTimeout: l.WebTimeoutMax, Bytes: l.WebBytes, ImageBytes: l.ImageBytes,
 		FreeBytes: int(l.WebFree), FreeTotal: int(l.WebFreeTotal),
-		IgnoreRobots: s.cfg.Web.Robots == config.RobotsIgnore, Environ: os.Environ(), Private: private,
+		IgnoreRobots: s.Config.Web.Robots == config.RobotsIgnore, Environ: os.Environ(), Private: private,
 		Providers: providers, Unavailable: unavailable,
 	}
 	if spill := opt.Output.Spill; spill != nil {
@@ -43,10 +43,10 @@ func (s *system) addWeb(opt *engine.Options, w wiring) error {
 	if err != nil {
 		return err
 	}
-	if err := s.registry.RegisterAll(list...); err != nil || w.memory {
+	if err := s.Registry.RegisterAll(list...); err != nil || o.Memory {
 		return err
 	}
-	proxy, err := webProxy(s.cfg.Web.Proxy)
+	proxy, err := webProxy(s.Config.Web.Proxy)
 	if err != nil {
 		return err
 	}

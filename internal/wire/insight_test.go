@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"encoding/json"
@@ -34,18 +34,16 @@ func TestSavedRules(t *testing.T) {
 	t.Setenv("HOME", at("home"))
 	t.Setenv("TONGS_CONFIG_DIR", at("home", "config"))
 	t.Setenv("TONGS_STATE_DIR", at("home", "state"))
-	t.Setenv("TEST_MANAGED", at("policy.yaml"))
-	a := testApp()
-	a.flags.workspace = at("ws")
-	sys, err := a.open(t.Context(), wiring{})
+	h := Host{Workspace: at("ws"), Managed: at("policy.yaml"), ManagedOwner: os.Getuid()}
+	sys, err := h.Open(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer sys.close()
+	defer sys.Close()
 	decided := func(command string) tongs.Decision {
 		t.Helper()
 		args, _ := json.Marshal(map[string]string{"command": command})
-		e, err := sys.engine.Explain(t.Context(), &tongs.Call{Tool: "shell", Args: args})
+		e, err := sys.Engine.Explain(t.Context(), &tongs.Call{Tool: "shell", Args: args})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,24 +1,37 @@
-package main
+package wire
 
 import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/sandbox"
 )
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
 
 // A limit that can be configured must reach somebody: each field of config.Limits is used where the parts are wired.
 func TestEveryLimitIsConsumed(t *testing.T) {
 	used := map[string]bool{}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, dir := range []string{".", "../../cmd/tongs"} {
+		in, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, in...)
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -77,5 +90,36 @@ func TestMeantHosts(t *testing.T) {
 		if got := meant(c.rules, c.mode)("Wiki.Corp"); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+// In a state directory that the environment names, nobody is remembered to have approved anything for always.
+func TestSessionGrantsHideAlways(t *testing.T) {
+	book := policy.NewMemoryBook()
+	key := policy.Key{Tool: "edit", Roots: "r", Session: "s"}
+	for i, scope := range []policy.Scope{policy.ScopeAlways, policy.ScopeSession} {
+		own := key
+		if scope == policy.ScopeAlways {
+			own.Session = ""
+		}
+		cover, err := policy.ParseCover("write a.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := book.Add(t.Context(), policy.Grant{ID: string(rune('a' + i)), Scope: scope, Key: own, Covers: []policy.Cover{cover}, RulesDigest: "d"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := book.Find(t.Context(), key)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d grants, %v", len(all), err)
+	}
+	left, err := sessionGrants{book}.Find(t.Context(), key)
+	if err != nil || len(left) != 1 || left[0].Scope != policy.ScopeSession {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	h := Host{Home: t.TempDir()}
+	if h.ownState(t.TempDir()) || !h.ownState(filepath.Join(h.Home, ".local", "state", "tongs")) && runtime.GOOS == "linux" {
+		t.Error("the own state directory is not told from others")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"context"
@@ -22,8 +22,13 @@ import (
 // ruleBook holds the rules in force. They change only where a person saves one while the process runs.
 type ruleBook struct{ rules atomic.Pointer[[]tongs.Rule] }
 
+// Rules are the rules in force under a configuration: those that tools bring, and its own.
+func Rules(cfg *config.Config) []tongs.Rule {
+	return append(append(shell.Rules(), custom.Rules()...), cfg.Rules...)
+}
+
 func (b *ruleBook) set(cfg *config.Config) {
-	rules := append(append(shell.Rules(), custom.Rules()...), cfg.Rules...)
+	rules := Rules(cfg)
 	b.rules.Store(&rules)
 }
 
@@ -34,41 +39,41 @@ func (b *ruleBook) get() []tongs.Rule {
 	return nil
 }
 
-// proposal is what a replay in this system begins with: what is in force now.
-func (s *system) proposal(ctx context.Context) (insight.Proposal, error) {
-	p := insight.Proposal{Rules: s.rules(), Workspace: s.workspace.Dir(), Roots: s.workspace.Digest(), Copies: s.copies(ctx)}
+// Proposal is what a replay in this system begins with: what is in force now.
+func (s *System) Proposal(ctx context.Context) (insight.Proposal, error) {
+	p := insight.Proposal{Rules: s.Rules(), Workspace: s.Files.Dir(), Roots: s.Files.Digest(), Copies: s.copies(ctx)}
 	var err error
-	p.Grants, err = s.grants.List(ctx)
+	p.Grants, err = s.Grants.List(ctx)
 	return p, err
 }
 
 // copies reports whether programs can run on a copy here.
-func (s *system) copies(ctx context.Context) bool {
-	return s.confined != nil && s.confined.Outcomes(ctx)
+func (s *System) copies(ctx context.Context) bool {
+	return s.Confined != nil && s.Confined.Outcomes(ctx)
 }
 
 // insight is what the pages of the console about rules, sessions and statistics need.
-func (s *system) insight() webconsole.Insight {
+func (s *System) insight() webconsole.Insight {
 	return webconsole.Insight{
-		Workspace: s.workspace.Dir(), Roots: s.workspace.Digest(), Copies: s.copies, Rules: &ruleFile{sys: s}, Workers: &workerRuns{s.workers.store, s},
+		Workspace: s.Files.Dir(), Roots: s.Files.Digest(), Copies: s.copies, Rules: &ruleFile{sys: s}, Workers: &workerRuns{s.Workers.store, s},
 	}
 }
 
 // workerRuns are the runs of workers, with what they have to do.
 type workerRuns struct {
 	worker.Sessions
-	sys *system
+	sys *System
 }
 
 // Todos implements console.Workers.
 func (w *workerRuns) Todos(ctx context.Context, run *worker.Session) ([]todo.Item, error) {
-	return todo.Load(ctx, w.sys.db.State(run.Log), run.Call)
+	return todo.Load(ctx, w.sys.DB.State(run.Log), run.Call)
 }
 
 // ruleFile is the user's own configuration file, which a person adds rules to in the console. Rules of that layer cannot
 // loosen what an administrator says.
 type ruleFile struct {
-	sys *system
+	sys *System
 	mu  sync.Mutex
 }
 
@@ -77,7 +82,7 @@ var _ webconsole.RuleFile = (*ruleFile)(nil)
 // read returns the path and the content of the file, which may not exist yet. A directory that the environment names for
 // an unattended process can only narrow, so nothing is saved there.
 func (f *ruleFile) read() (path string, data []byte, err error) {
-	for _, file := range f.sys.cfg.Files {
+	for _, file := range f.sys.Config.Files {
 		if file.Layer != tongs.LayerUser || file.Narrows {
 			continue
 		}
@@ -133,7 +138,7 @@ func (f *ruleFile) Save(lines []string, base string) (*webconsole.RuleDraft, err
 	if d.Base != base {
 		return nil, tongs.Errorf(tongs.CodeStaleFile, "%s changed since the rule was shown; replay it again", d.Path)
 	}
-	if err := replaceFile(d.Path, after, 0o600); err != nil {
+	if err := ReplaceFile(d.Path, after, 0o600); err != nil {
 		return nil, err
 	}
 	cfg, err := f.sys.reread()

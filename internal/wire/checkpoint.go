@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"bytes"
@@ -10,8 +10,6 @@ import (
 	"os/exec"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/config"
@@ -72,34 +70,4 @@ func postCheckpoint(ctx context.Context, url string, data []byte) error {
 		return fmt.Errorf("checkpoint: %s answered %s", req.URL.Redacted(), resp.Status)
 	}
 	return nil
-}
-
-func (a *app) logCheckpointCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "checkpoint", Short: "Send the log's head to the configured place now",
-		Long: "Send the head of the log to the place that audit.checkpoint names. Calls do so themselves when one is due; this sends\n" +
-			"one now, for example from a timer.",
-		Example: "  tongs log checkpoint", Args: cobra.NoArgs,
-		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
-			p, err := a.locate()
-			if err != nil {
-				return err
-			}
-			cfg, err := a.configure(p, wiring{})
-			if err != nil {
-				return err
-			}
-			st, err := openState(p.stateDir, cfg.Audit.Checkpoint)
-			if err != nil {
-				return err
-			}
-			defer st.close()
-			sent, err := st.db.Checkpoint(cmd.Context())
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(a.out, "Sent entry %d, hash %s\n", sent.Head.Seq, sent.Head.Hash)
-			return err
-		}),
-	}
 }

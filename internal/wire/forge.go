@@ -1,4 +1,4 @@
-package main
+package wire
 
 import (
 	"fmt"
@@ -16,23 +16,23 @@ import (
 	"github.com/tongs-ai/tongs/workspace"
 )
 
-// envForge names the directory of custom tools.
-const envForge = "FORGE_TOOLS_DIR"
+// EnvForge names the directory of custom tools.
+const EnvForge = "FORGE_TOOLS_DIR"
 
 // forgePoll is how often a program that lives on looks for tools that changed by other hands than its own.
 const forgePoll = 2 * time.Second
 
 // findForge returns the directory of custom tools, which need not exist.
 func findForge() (string, error) {
-	if dir := os.Getenv(envForge); dir != "" {
+	if dir := os.Getenv(EnvForge); dir != "" {
 		if !filepath.IsAbs(dir) {
-			return "", tongs.Errorf(tongs.CodeConfigError, "%s is %q; it must be an absolute path", envForge, dir)
+			return "", tongs.Errorf(tongs.CodeConfigError, "%s is %q; it must be an absolute path", EnvForge, dir)
 		}
 		return filepath.Clean(dir), nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", tongs.Errorf(tongs.CodeConfigError, "no directory for custom tools: %w; set %s", err, envForge)
+		return "", tongs.Errorf(tongs.CodeConfigError, "no directory for custom tools: %w; set %s", err, EnvForge)
 	}
 	return forgeOf(home), nil
 }
@@ -40,8 +40,8 @@ func findForge() (string, error) {
 // forgeOf is where the custom tools of the user with that home directory are.
 func forgeOf(home string) string { return filepath.Join(home, ".forge", "tools") }
 
-// forge is the custom tools of a system, and which of them are offered.
-type forge struct {
+// Forge is the custom tools of a system, and which of them are offered.
+type Forge struct {
 	*custom.Set
 	mu      sync.Mutex
 	offered map[string]tongs.Tool
@@ -54,20 +54,20 @@ type forge struct {
 func forgeState(stateDir string) string { return filepath.Join(stateDir, "forge") }
 
 // ownForge reports whether the directory of custom tools is that of the user, rather than one that the environment names.
-func (a *app) ownForge() bool {
+func (h Host) ownForge() bool {
 	dir, err := findForge()
 	if err != nil {
 		return false
 	}
-	home, err := config.OwnHome(a.home)
+	home, err := config.OwnHome(h.Home)
 	return err == nil && config.SamePlace(dir, forgeOf(home))
 }
 
 // forgeRoot returns the root that file tools find custom tools in, none where there cannot be one. Nobody who makes no
 // tools gets a directory for them.
-func (s *system) forgeRoot(w wiring) []workspace.Root {
+func (s *System) forgeRoot(o Options) []workspace.Root {
 	dir, err := findForge()
-	if err != nil || config.Apart(dir, s.configDir, s.stateDir) != nil || s.forgeZone() != nil || s.closedForge(w) != "" {
+	if err != nil || config.Apart(dir, s.ConfigDir, s.StateDir) != nil || s.forgeZone() != nil || s.closedForge(o) != "" {
 		return nil
 	}
 	return []workspace.Root{{Name: custom.Root, Dir: dir, Writable: true, Lazy: true}}
@@ -75,7 +75,7 @@ func (s *system) forgeRoot(w wiring) []workspace.Root {
 
 // closedForge says why no tools can be made in the forge, empty where they can. Whoever names a directory to a program that
 // serves others does not thereby let them read and write in it.
-func (s *system) closedForge(w wiring) string {
+func (s *System) closedForge(o Options) string {
 	dir, err := findForge()
 	if err != nil {
 		return ""
@@ -86,7 +86,7 @@ func (s *system) closedForge(w wiring) string {
 		}
 		return ""
 	}
-	if !w.unattended || s.ownForge {
+	if !o.Unattended || s.ownForge {
 		return ""
 	}
 	return "the environment names the directory of custom tools, and a server lets nobody write there on its word; give it a zone named " +
@@ -94,16 +94,16 @@ func (s *system) closedForge(w wiring) string {
 }
 
 // forgeZone is the zone that somebody gave the name that the forge has elsewhere, nil where nobody did.
-func (s *system) forgeZone() *config.Zone {
-	i := slices.IndexFunc(s.cfg.Zones, func(z config.Zone) bool { return z.Name == custom.Root })
+func (s *System) forgeZone() *config.Zone {
+	i := slices.IndexFunc(s.Config.Zones, func(z config.Zone) bool { return z.Name == custom.Root })
 	if i < 0 {
 		return nil
 	}
-	return &s.cfg.Zones[i]
+	return &s.Config.Zones[i]
 }
 
 // sealed are the roots that programs do not change by the way.
-func (s *system) sealed() []string {
+func (s *System) sealed() []string {
 	if s.forgeZone() != nil {
 		return nil
 	}
@@ -111,25 +111,25 @@ func (s *system) sealed() []string {
 }
 
 // addForge makes the custom tools part of the registry, now and whenever they change.
-func (s *system) addForge(a *app, w wiring, opt *engine.Options) error {
+func (s *System) addForge(h Host, o Options, opt *engine.Options) error {
 	dir, err := findForge()
 	if err != nil {
 		return err
 	}
-	f := &forge{offered: map[string]tongs.Tool{}, problems: map[string]string{}}
+	f := &Forge{offered: map[string]tongs.Tool{}, problems: map[string]string{}}
 	set, err := custom.New(custom.Options{
-		Dir: dir, State: forgeState(s.stateDir), NoApprovals: w.unattended && !a.ownState(s.stateDir), OnChange: s.swapForge,
-		Timeout: s.cfg.Limits.CustomTimeout, Watch: w.lives, Closed: s.closedForge(w), Taken: s.takenName,
+		Dir: dir, State: forgeState(s.StateDir), NoApprovals: o.Unattended && !h.ownState(s.StateDir), OnChange: s.swapForge,
+		Timeout: s.Config.Limits.CustomTimeout, Watch: o.Lives, Closed: s.closedForge(o), Taken: s.TakenName,
 	})
 	if err != nil {
 		return err
 	}
-	f.Set, s.forge = set, f
+	f.Set, s.Forge = set, f
 	list, err := set.Builtins()
 	if err != nil {
 		return err
 	}
-	if err := s.registry.RegisterAll(list...); err != nil {
+	if err := s.Registry.RegisterAll(list...); err != nil {
 		return err
 	}
 	opt.Refresh = s.refreshForge
@@ -138,20 +138,20 @@ func (s *system) addForge(a *app, w wiring, opt *engine.Options) error {
 }
 
 // followForge watches the forge, in a program that lives on.
-func (s *system) followForge(w wiring) {
-	if w.lives {
-		s.forge.stop = make(chan struct{})
-		go s.watchForge(s.forge.stop)
+func (s *System) followForge(o Options) {
+	if o.Lives {
+		s.Forge.stop = make(chan struct{})
+		go s.watchForge(s.Forge.stop)
 	}
 }
 
-// takenName says why no new custom tool can have a name, empty where it can. A built-in tool that is no control tool may be
+// TakenName says why no new custom tool can have a name, empty where it can. A built-in tool that is no control tool may be
 // replaced by one, by its name and with a warning.
-func (s *system) takenName(name string) string {
+func (s *System) TakenName(name string) string {
 	if strings.Contains(name, "__") {
 		return "names with __ are those of tools of MCP servers"
 	}
-	entry, ok := s.registry.Set().Lookup(name)
+	entry, ok := s.Registry.Set().Lookup(name)
 	if !ok {
 		return ""
 	}
@@ -170,18 +170,18 @@ func (s *system) takenName(name string) string {
 }
 
 // reviewed reports whether a person approved a tool of this source.
-func (s *system) reviewed(src tongs.Source) bool {
-	return s.mcp.Reviewed(src) || s.forge.Reviewed(src) || s.workers.trusts(src) || s.modules.reviewed(src)
+func (s *System) reviewed(src tongs.Source) bool {
+	return s.MCP.Reviewed(src) || s.Forge.Reviewed(src) || s.Workers.trusts(src) || s.Modules.reviewed(src)
 }
 
-func (s *system) refreshForge() {
-	if changed, err := s.forge.Refresh(); err == nil && changed {
+func (s *System) refreshForge() {
+	if changed, err := s.Forge.Refresh(); err == nil && changed {
 		s.swapForge()
 	}
 }
 
 // watchForge takes up what people change in the forge.
-func (s *system) watchForge(stop <-chan struct{}) {
+func (s *System) watchForge(stop <-chan struct{}) {
 	tick := time.NewTicker(forgePoll)
 	defer tick.Stop()
 	for {
@@ -195,8 +195,8 @@ func (s *system) watchForge(stop <-chan struct{}) {
 }
 
 // swapForge takes up tools that changed. One that cannot be used does not take the name of a built-in.
-func (s *system) swapForge() {
-	f := s.forge
+func (s *System) swapForge() {
+	f := s.Forge
 	if f == nil {
 		return
 	}
@@ -216,13 +216,13 @@ func (s *system) swapForge() {
 	}
 	for name := range f.offered {
 		if next[name] == nil {
-			s.registry.Unregister(name)
+			s.Registry.Unregister(name)
 		}
 	}
 	f.problems = map[string]string{}
-	if len(f.offered) > 0 || s.registry.RegisterAll(fresh...) != nil {
+	if len(f.offered) > 0 || s.Registry.RegisterAll(fresh...) != nil {
 		for _, t := range fresh {
-			if err := s.registry.Replace(t); err != nil {
+			if err := s.Registry.Replace(t); err != nil {
 				delete(next, t.Spec().Name)
 				f.problems[t.Spec().Name] = err.Error()
 			}
@@ -232,14 +232,14 @@ func (s *system) swapForge() {
 }
 
 // States returns what is known of each custom tool. One that cannot be offered is broken.
-func (f *forge) States() []custom.State {
+func (f *Forge) States() []custom.State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.states()
 }
 
 // states is States with the forge locked.
-func (f *forge) states() []custom.State {
+func (f *Forge) states() []custom.State {
 	list := f.Set.States()
 	for i := range list {
 		if why := f.problems[list[i].Name]; why != "" {
@@ -250,13 +250,13 @@ func (f *forge) states() []custom.State {
 }
 
 // builtIn reports whether a name is that of a built-in tool, shadowed or not.
-func (s *system) builtIn(name string) bool {
-	entry, ok := s.registry.Set().Lookup(name)
+func (s *System) builtIn(name string) bool {
+	entry, ok := s.Registry.Set().Lookup(name)
 	return ok && (entry.Tool.Spec().Source.BuiltIn() || entry.Shadowed != nil)
 }
 
 // close ends the watch over the forge.
-func (f *forge) close() {
+func (f *Forge) close() {
 	if f == nil {
 		return
 	}
@@ -267,7 +267,7 @@ func (f *forge) close() {
 }
 
 // warnings are what a person should know about the tools that are not offered.
-func (f *forge) warnings() (list []string) {
+func (f *Forge) warnings() (list []string) {
 	if f == nil {
 		return nil
 	}
@@ -280,4 +280,17 @@ func (f *forge) warnings() (list []string) {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// OpenForge opens the custom tools alone.
+func (h Host) OpenForge() (*custom.Set, error) {
+	p, err := h.Locate()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := findForge()
+	if err != nil {
+		return nil, err
+	}
+	return custom.New(custom.Options{Dir: dir, State: forgeState(p.StateDir)})
 }

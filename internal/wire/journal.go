@@ -1,0 +1,38 @@
+package wire
+
+import (
+	"math"
+	"path/filepath"
+
+	"github.com/tongs-ai/tongs/builtin/undo"
+	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/journal"
+)
+
+// OpenJournal opens the journal of changes, to keep as much as the configuration says; nil is as much as it does by itself.
+func OpenJournal(stateDir string, cfg *config.Config) (*journal.Journal, error) {
+	opt := journal.Options{Dir: filepath.Join(stateDir, "journal")}
+	if cfg != nil {
+		opt.MaxBytes, opt.MaxAge = cfg.Limits.JournalBytes, cfg.Retention.Changes
+		opt.MaxChange = min(opt.MaxBytes, 4<<30)
+		if opt.MaxAge == 0 {
+			opt.MaxAge = math.MaxInt64
+		}
+	}
+	return journal.Open(opt)
+}
+
+// addUndo registers undo and redo.
+func (s *System) addUndo() error {
+	opt := undo.Options{Journal: s.Journal, Roots: map[string]string{}}
+	if s.Files != nil {
+		for _, r := range s.Files.Roots() {
+			opt.Roots[r.Name] = r.Dir
+		}
+	}
+	list, err := undo.Tools(opt)
+	if err != nil {
+		return err
+	}
+	return s.Registry.RegisterAll(list...)
+}

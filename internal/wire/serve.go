@@ -1,0 +1,32 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/mcpserver"
+)
+
+// Serve makes the server that MCP clients of a system talk to.
+func (s *System) Serve(ctx context.Context) (*mcpserver.Server, error) {
+	zones := []tongs.Zone{{Path: tongs.Path{Root: "spill", Rel: "."}}, {Path: tongs.Path{Root: custom.Root, Rel: "."}, Writable: true}}
+	for _, z := range s.Config.Zones {
+		zones = append(zones, tongs.Zone{Path: tongs.Path{Root: z.Name, Rel: "."}, Writable: z.Writable})
+	}
+	return mcpserver.New(ctx, mcpserver.Options{
+		Engine: s.Engine, Changed: s.Registry.Changed, Refresh: s.refreshForge, Describe: s.Described, Files: s.Files, Zones: zones,
+		Ended: s.ended, Version: s.version, Prompts: forgePrompts(),
+	})
+}
+
+// forgePrompts teach an agent how to write a good tool.
+func forgePrompts() []mcpserver.Prompt {
+	return []mcpserver.Prompt{{
+		Name: "write_tool", Title: "Write a tool", Description: "Have the agent write itself a tool for a chore, and build, test and try it.",
+		Arguments: []mcpserver.PromptArgument{{Name: "chore", Description: "What the tool should do; the agent chooses where it is left out."}},
+		Text: func(_ context.Context, args map[string]string) (string, error) {
+			return custom.Guide(args["chore"]), nil
+		},
+	}}
+}

@@ -1,0 +1,498 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/builtin/code"
+	"github.com/tongs-ai/tongs/builtin/files"
+	"github.com/tongs-ai/tongs/builtin/find"
+	"github.com/tongs-ai/tongs/builtin/shell"
+	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/search/live"
+	"github.com/tongs-ai/tongs/telemetry"
+	"github.com/tongs-ai/tongs/worker"
+	"github.com/tongs-ai/tongs/workspace"
+)
+
+// Place is where one run works: the directories, none of them opened.
+type Place struct {
+	Workspace, Limit, ConfigDir, StateDir string
+	// ownForge says that custom tools are where those of the user are, rather than where the environment says.
+	ownForge bool
+}
+
+// Locate finds the directories and refuses a workspace that tools could change their own rules in.
+func (h Host) Locate() (Place, error) {
+	var p Place
+	var err error
+	if p.Workspace, p.Limit, err = config.FindWorkspace(h.Workspace); err != nil {
+		return p, err
+	}
+	if p.ConfigDir, err = config.FindConfigDir(); err != nil {
+		return p, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
+	if p.StateDir, err = config.FindStateDir(); err != nil {
+		return p, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
+	p.ownForge = h.ownForge()
+	return p, config.Apart(p.Workspace, p.ConfigDir, p.StateDir)
+}
+
+// Configure reads the configuration. The state file is opened only where a workspace file may be trusted.
+func (h Host) Configure(p Place, o Options) (*config.Config, error) {
+	if err := config.CheckStateDir(p.StateDir); err != nil {
+		return nil, err
+	}
+	var trustErr error
+	cfg, err := config.Load(config.Options{
+		Workspace: p.Workspace, ConfigDir: p.ConfigDir, Mode: o.Mode, Unattended: o.Unattended,
+		Managed: h.Managed, ManagedOwner: h.ManagedOwner, Home: h.Home,
+		Trusted: func(path, hash string) bool {
+			if o.Unattended && !h.ownState(p.StateDir) {
+				return false
+			}
+			trusted, err := trusted(p.StateDir, path, hash)
+			trustErr = err
+			return trusted
+		},
+	})
+	return cfg, errors.Join(err, trustErr)
+}
+
+// trusted reports whether a person vouched for a file with this content.
+func trusted(stateDir, path, hash string) (bool, error) {
+	if _, err := os.Stat(filepath.Join(stateDir, durable.FileName)); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	db, err := durable.Open(stateDir)
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	known, ok, err := db.Trust().Get(context.Background(), path)
+	return ok && known.Hash == hash, err
+}
+
+// Options say what a command needs of a system.
+type Options struct {
+	Mode *tongs.Mode
+	// Memory leaves the state and the files alone: enough to look at tools.
+	Memory bool
+	// Unattended is set by what a program starts rather than a person: configuration and state that the environment names
+	// can only narrow there.
+	Unattended bool
+	// Channels ask a person, or show questions. Caller asks whoever made the call, where there is no terminal; a call waits for
+	// an answer from elsewhere for Wait. Elicit asks what a tool server wants to know; nil declines.
+	Channels []approval.Channel
+	Caller   approval.CallerChannel
+	Wait     time.Duration
+	Elicit   func(context.Context, mcpclient.Elicitation) (mcpclient.Elicited, error)
+	// Lives is set by programs that go on after a call: their commands may be jobs.
+	Lives bool
+	// Observe is told what happens to calls.
+	Observe func(engine.Event)
+	// Worker is the one that a person starts; Events is told what happens in runs.
+	Worker *config.Worker
+	Events func(worker.Event)
+}
+
+// commandLine names the session of calls that are made on the command line, one process each, as far as build caches are
+// concerned.
+const commandLine = "the command line"
+
+func (o Options) cacheSession() string {
+	if o.Lives {
+		return ""
+	}
+	return commandLine
+}
+
+// Caches are where build caches are kept.
+func Caches(stateDir string) sandbox.Caches {
+	return sandbox.CachesIn(filepath.Join(stateDir, "cache"))
+}
+
+// ownState reports whether a state directory is that of the user, rather than one that the environment names.
+func (h Host) ownState(dir string) bool {
+	own, err := config.OwnStateDir(h.Home)
+	return err == nil && config.SamePlace(dir, own)
+}
+
+// sessionGrants is a book without what somebody once approved for always: not everybody who can name a state directory
+// may say what was.
+type sessionGrants struct{ policy.Book }
+
+// Find implements policy.Book.
+func (b sessionGrants) Find(ctx context.Context, key policy.Key) ([]policy.Grant, error) {
+	found, err := b.Book.Find(ctx, key)
+	return slices.DeleteFunc(found, func(g policy.Grant) bool { return g.Scope == policy.ScopeAlways }), err
+}
+
+// System is everything a call needs, wired.
+type System struct {
+	Place
+	Config   *config.Config
+	book     ruleBook
+	reread   func() (*config.Config, error) // the configuration as it is now
+	Rules    func() []tongs.Rule
+	Registry *registry.Registry
+	Engine   *engine.Engine
+	State
+	Journal   *journal.Journal
+	Files     *workspace.Workspace
+	runner    *sandbox.Runner
+	shell     *shell.Set
+	Confined  *confine.Confiner
+	MCP       *mcpclient.Set
+	mcpFaults faults
+	Forge     *Forge
+	telemetry *telemetry.Telemetry
+	Modules   *Modules
+	Workers   *Workers
+	version   string
+	// live knows the files of the workspace, in a process that lives on; nil elsewhere.
+	live *live.Service
+}
+
+// ended ends what a session of a client left: its jobs, and what its programs kept on copies.
+func (s *System) ended(session string) {
+	s.shell.Close(session)
+	if s.Confined != nil {
+		s.Confined.Ended(session)
+	}
+}
+
+// State is what outlives a run.
+type State struct {
+	DB        *durable.DB
+	Audit     audit.Log
+	Questions approval.Store
+	Previews  *approval.Previews
+	Grants    policy.Book
+}
+
+// Close closes it.
+func (s *State) Close() {
+	if s.DB != nil {
+		_ = s.DB.Close()
+	}
+}
+
+// OpenState opens the state alone, for commands that look at it.
+func (h Host) OpenState() (*State, error) {
+	dir, err := config.FindStateDir()
+	if err != nil {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
+	return OpenState(dir, nil)
+}
+
+// OpenState opens the state of a directory, which sends checkpoints of the log where that is configured.
+func OpenState(dir string, c *config.Checkpoint) (*State, error) {
+	if err := config.MakeStateDir(dir); err != nil {
+		return nil, err
+	}
+	db, err := durable.OpenWith(dir, durable.Options{Environ: os.Environ(), Checkpoint: checkpoint(c, dir)})
+	if err != nil {
+		return nil, err
+	}
+	return &State{DB: db, Audit: db.Audit(), Questions: db.Questions(approval.Options{}), Previews: PreviewsIn(dir), Grants: db.Grants()}, nil
+}
+
+// Open wires a system. This is the only place where the parts meet.
+func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
+	sys := &System{version: h.Version}
+	defer func() {
+		if err != nil {
+			sys.Close()
+		}
+	}()
+	if sys.Place, err = h.Locate(); err != nil {
+		return nil, err
+	}
+	if sys.Config, err = h.Configure(sys.Place, o); err != nil {
+		return nil, err
+	}
+	sys.book.set(sys.Config)
+	sys.reread = func() (*config.Config, error) { return h.Configure(sys.Place, o) }
+	if err = sys.prepareWorkers(h, o); err != nil {
+		return nil, err
+	}
+	sys.Rules = sys.Workers.among(sys.book.get)
+	opt := engine.Options{Rules: sys.Rules, Mode: sys.Config.Mode, Granted: sys.Config.Granted}
+	var confined *confine.Confiner
+	if !o.Memory {
+		if confined, err = sys.connect(&opt, o); err != nil {
+			return nil, err
+		}
+		sys.addTelemetry(h, &opt)
+		if o.Unattended && !h.ownState(sys.StateDir) {
+			opt.Grants = sessionGrants{opt.Grants}
+		}
+	}
+	if o.Lives {
+		sys.live = live.New(live.Options{MaxBytes: sys.Config.Limits.SearchIndex, Idle: sys.Config.Limits.SearchIdle})
+	}
+	if sys.Registry, sys.shell, err = tools(sys.Config, confined, opt.Output, sys.live); err != nil {
+		return nil, err
+	}
+	sys.Confined = confined
+	if err = sys.addMCP(h, o); err != nil {
+		return nil, err
+	}
+	if err = sys.addUndo(); err != nil {
+		return nil, err
+	}
+	if err = sys.addWeb(&opt, o); err != nil {
+		return nil, err
+	}
+	if err = sys.addForge(h, o, &opt); err != nil {
+		return nil, err
+	}
+	opt.Registry, opt.Reviewed = sys.Registry, sys.reviewed
+	if sys.Engine, err = engine.New(opt); err != nil {
+		return nil, err
+	}
+	if err = sys.addWorkers(o); err != nil {
+		return nil, err
+	}
+	return sys, sys.offerOutside(h, o)
+}
+
+// offerOutside registers what is not built in, after all that is: a tool from outside whose name is taken is left out and
+// named in the warnings, and never keeps another from being offered.
+func (s *System) offerOutside(h Host, o Options) error {
+	s.swapMCP()
+	s.swapForge()
+	s.followForge(o)
+	return s.addModules(h, o)
+}
+
+// connect opens the state, the files and the sandbox, and puts them into the options of the engine.
+func (s *System) connect(opt *engine.Options, o Options) (*confine.Confiner, error) {
+	st, err := OpenState(s.StateDir, s.Config.Audit.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	s.State = *st
+	spill, err := output.OpenSpill(filepath.Join(s.StateDir, "spill"))
+	if err != nil {
+		return nil, err
+	}
+	roots := append([]workspace.Root{{Name: "spill", Dir: spill.Dir(), Inside: true}}, s.forgeRoot(o)...)
+	roots = append(roots, zoneRoots(s.Config)...)
+	if s.Journal, err = OpenJournal(s.StateDir, s.Config); err != nil {
+		return nil, err
+	}
+	repository := findRepository(s.Place.Workspace)
+	s.Files, err = workspace.Open(workspace.Options{
+		Dir: s.Place.Workspace, Cap: s.Limit, Roots: roots, Private: []string{s.StateDir, s.ConfigDir}, Journal: s.Journal,
+		Repository: repository.Dir,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := s.Config.Limits
+	opt.Workspace, opt.Audit, opt.Grants, opt.State = s.Files, s.Audit, s.Grants, s.DB.State
+	opt.Output = output.Bounds{Spill: spill, Limits: output.Limits{
+		Stream: int(l.StreamBytes), Content: int(l.ContentBytes), Value: int(l.ValueBytes),
+		Attachment: int(l.AttachmentBytes), Spill: l.SpillBytes,
+	}}
+	opt.Approval = &approval.Desk{Store: s.Questions, Hint: answerHint(s.StateDir), Previews: s.Previews}
+	opt.Approval.Channels = o.Channels
+	if o.Caller != nil {
+		opt.Approval.Callers = []approval.CallerChannel{o.Caller}
+	}
+	opt.Approval.CallersApprove = s.Config.ClientsApprove
+	opt.Approval.Wait, opt.Observe = o.Wait, o.Observe
+	if s.runner, err = sandbox.New(sandbox.Options{}); err != nil {
+		return nil, err
+	}
+	confined := confine.New(confine.Options{
+		Runner: s.runner, Workspace: s.Files, Scratch: spill.Dir(), Private: meant(s.Config.Rules, s.Config.Mode), Rules: opt.Rules,
+		Programs: filepath.Join(forgeState(s.StateDir), "programs"), Sealed: s.sealed(), Shown: repository.Files,
+		Caches: Caches(s.StateDir), Session: o.cacheSession(),
+		Changes: s.Journal, Layers: filepath.Join(s.StateDir, "layers"),
+		Through: s.Config.Sandbox.Paths(s.Files.Dir()),
+		Runs:    runsDir(s.StateDir, s.Files.Dir()),
+		Limits:  commandLimits(s.Config),
+	})
+	opt.Commands, opt.Outcomes, opt.Direct = confined.Commands, confined.Outcomes, s.Config.Sandbox.Writes == config.Direct
+	return confined, nil
+}
+
+// meant reports whether a trusted rule names this very host. Only then may it be an address of this machine or network:
+// a pattern that happens to fit, or a name that leads there, is not enough. A rule that asks means it by the question, which
+// mode all does not put.
+func meant(rules []tongs.Rule, mode tongs.Mode) func(host string) bool {
+	return func(host string) bool {
+		return slices.ContainsFunc(rules, func(r tongs.Rule) bool {
+			allows := r.Decision == tongs.PreApproved || r.Decision == tongs.Ask && mode != tongs.ModeAll
+			return allows && r.Effects.Has(tongs.EffectNetwork) && !r.Untrusted && !r.Fallback && strings.EqualFold(r.Pattern, host)
+		})
+	}
+}
+
+// Tools are the tools of this build that work on files and commands, to be looked at.
+func Tools(cfg *config.Config) (*registry.Registry, error) {
+	reg, _, err := tools(cfg, nil, output.Bounds{}, nil)
+	return reg, err
+}
+
+// tools makes the registry of the tools that this build has. Without a confiner they can be looked at, not run. Known is
+// nil in a process that ends with the call.
+func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds, known *live.Service) (*registry.Registry, *shell.Set, error) {
+	l := cfg.Limits
+	list, err := files.Tools(files.Options{
+		ReadLines: int(l.ReadLines), LineChars: int(l.LineLength), ReadBytes: int(l.ReadBytes), CountBytes: l.CountBytes,
+		RawBytes: int(l.RawBytes), RawMax: int(l.RawMax), ImageBytes: l.ImageBytes, EditBytes: l.EditBytes,
+		ListEntries: int(l.ListEntries), ListMax: int(l.ListMax),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	finders, err := find.Tools(find.Options{
+		GlobPaths: int(l.GlobResults), GlobMax: int(l.GlobMax),
+		GrepMatches: int(l.GrepMatches), GrepMax: int(l.GrepMax), GrepChars: int(l.GrepLength), Live: known,
+		Code: find.CodeOptions{
+			Results: int(l.SearchResults), Max: int(l.SearchMax), FileBytes: l.SearchFileBytes, Bytes: l.SearchWords,
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	running := shell.Options{
+		Home: sandbox.Home, Inherits: sandbox.Inherits(sandbox.PresetOptions{}), FreeReads: true, Timeout: l.ShellTimeout, MaxTimeout: l.ShellTimeoutMax,
+		Jobs: int(l.Jobs), MaxJobs: int(l.JobsMax), JobBytes: int(l.JobBytes),
+	}
+	programs := code.Options{Timeout: l.CodeTimeout, MaxTimeout: l.CodeTimeoutMax}
+	if known != nil {
+		running.Background = true
+		running.JobOutput = func(_, job string) tongs.Stream { return bounds.Stream(job, "job", nil) }
+	}
+	if confined != nil {
+		running.Full, programs.Full = confined.Full, confined.Full
+		if cfg.Sandbox.Writes == config.Outcome {
+			programs.Copies = confined.Outcomes
+		}
+	}
+	commands, err := shell.New(running)
+	if err != nil {
+		return nil, nil, err
+	}
+	runCode, err := code.New(programs)
+	if err != nil {
+		return nil, nil, err
+	}
+	list = append(append(append(list, finders...), commands.Tools()...), runCode)
+	reg, err := registry.New(list...)
+	return reg, commands, err
+}
+
+func (s *System) Close() {
+	s.endTelemetry()
+	if s.live != nil {
+		_ = s.live.Close()
+	}
+	s.Forge.close()
+	s.Modules.close()
+	s.Workers.close()
+	if s.MCP != nil {
+		s.MCP.Close()
+	}
+	if s.shell != nil {
+		s.shell.CloseAll()
+	}
+	if s.runner != nil {
+		_ = s.runner.Close()
+	}
+	if s.Files != nil {
+		_ = s.Files.Close()
+	}
+	if s.Journal != nil {
+		_ = s.Journal.Close()
+	}
+	s.State.Close()
+}
+
+// Spec returns the spec of a tool, nil where there is none.
+func (s *System) Spec(name string) *tongs.Spec {
+	spec, err := s.Find(context.Background(), name)
+	if err != nil {
+		return nil
+	}
+	return spec
+}
+
+// Find returns the spec of a tool; a lazy one is made for it.
+func (s *System) Find(ctx context.Context, name string) (*tongs.Spec, error) {
+	set := s.Registry.Set()
+	entry, ok := set.Lookup(name)
+	if !ok {
+		hint := "'tongs tools' lists them"
+		if near := set.Nearest(name); len(near) > 0 {
+			hint = "did you mean " + strings.Join(near, ", ") + "?"
+		}
+		return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no tool %q; %s", name, hint)
+	}
+	tool, err := s.Registry.Ready(ctx, entry, tongs.InitContext{Workspace: s.Place.Workspace, Dir: s.Place.Workspace})
+	if err != nil {
+		return nil, fmt.Errorf("tool %s: %w", name, err)
+	}
+	return tool.Spec(), nil
+}
+
+// Described returns the specs with the descriptions of the configured folder, where it has some.
+func (s *System) Described(specs []*tongs.Spec) ([]*tongs.Spec, error) {
+	if s.Config.Descriptions == "" {
+		return specs, nil
+	}
+	list := make([]*tongs.Spec, len(specs))
+	for i, spec := range specs {
+		text, err := s.describe(registry.Texts{Folder: s.Config.Descriptions}, spec)
+		if err != nil {
+			return nil, err
+		}
+		own := *spec
+		own.Description = text
+		list[i] = &own
+	}
+	return list, nil
+}
+
+// Manual returns the long description of a tool: that of the configured folder, else the one that comes with it.
+func (s *System) Manual(spec *tongs.Spec) (string, error) {
+	return s.describe(registry.Texts{Folder: s.Config.Descriptions, Embedded: files.Texts()}, spec)
+}
+
+func (s *System) describe(texts registry.Texts, spec *tongs.Spec) (string, error) {
+	text, err := texts.Describe(spec, registry.Vars{Workspace: s.Place.Workspace, Directory: s.Place.Workspace})
+	if err != nil {
+		return "", tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
+	return text, nil
+}
+
+// Warnings are what a person should know about the tools that are offered, and those that are not.
+func (s *System) Warnings() []string {
+	return slices.Concat(s.Registry.Set().Warnings(), s.mcpWarnings(), s.Forge.warnings(), s.Modules.warnings())
+}
