@@ -3,12 +3,15 @@ package tongs
 import (
 	"context"
 	"encoding/json"
+	"iter"
+	"slices"
 	"time"
 )
 
 // Call is one request to run a tool.
 type Call struct {
-	// ID is unique; the engine makes one where it is empty.
+	// ID is unique; the engine makes one where it is empty. A running tool may choose the IDs of the calls it makes, if they
+	// begin with the ID of its own call and "-"; the engine replaces any other.
 	ID string
 	// Session groups calls that share state and remembered approvals; Message is the turn, Step the position in it.
 	Session, Message string
@@ -35,6 +38,42 @@ type Call struct {
 	Ticket string
 	// Sink receives updates while the call runs, never after it returned and never two at a time. It must not block.
 	Sink func(Update)
+}
+
+// CallInfo tells a tool which call it runs for. The engine sets it. Of the calls that a tool makes it can choose the
+// Message, and the ID below its own; the rest follows from the tool's own call.
+type CallInfo struct {
+	ID string
+	// Session groups calls that share state and remembered approvals; Message is the turn, by default that of the parent.
+	Session, Message string
+	// Parent is the ID of the call that made this one, empty for the outermost. Ancestors are the IDs of all the calls that
+	// it was made within, outermost first: the last is Parent.
+	Parent    string
+	Ancestors []string
+	// Agents is the chain of agents on whose behalf the call is made, outermost first.
+	Agents []string
+}
+
+// Agent is the agent that made the call: the last of the chain, empty where there is none.
+func (c CallInfo) Agent() string {
+	if len(c.Agents) == 0 {
+		return ""
+	}
+	return c.Agents[len(c.Agents)-1]
+}
+
+// Lineage yields the ID of the call and of those that it was made within, innermost first.
+func (c CallInfo) Lineage() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !yield(c.ID) {
+			return
+		}
+		for _, id := range slices.Backward(c.Ancestors) {
+			if !yield(id) {
+				return
+			}
+		}
+	}
 }
 
 // Update is a sign of life from a running call.

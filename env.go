@@ -11,6 +11,8 @@ import (
 
 // View is what a tool sees while it plans: nothing in it can change anything. It is valid during the call only.
 type View struct {
+	// Call is the call that is planned.
+	Call CallInfo
 	// Granted are the permissions that the tool has here: those it needs, and those of its optional ones that are allowed.
 	Granted Permissions
 	Files   FileView
@@ -22,6 +24,8 @@ type View struct {
 // Env is what a tool may reach while it runs, minted by the engine from the decided effects. It is dead once the
 // call returned: a tool that goes on in the background can do nothing more.
 type Env struct {
+	// Call is the call that runs.
+	Call    CallInfo
 	Granted Permissions
 	Files   Files
 	State   State

@@ -49,6 +49,8 @@ type Question struct {
 	Elsewhere bool      `json:"elsewhere,omitempty"`
 	Created   time.Time `json:"created"`
 	Expires   time.Time `json:"expires"`
+	// Asker is the call that asks. Equal questions of several calls are one, so that it may be another than Call. It is not kept.
+	Asker tongs.CallInfo `json:"-"`
 	// Answer is nil while the question is pending.
 	Answer *Answer `json:"answer,omitempty"`
 	// Redeemed is when a call took the answer, Withdrawn when the last call that asked gave up before there was one.
@@ -145,6 +147,6 @@ type Channel interface {
 // CallerChannel shows a question to whoever made the call, such as an MCP client, which may be the agent itself. It is
 // not a Channel, so that a desk cannot mistake one for the other: what comes from it is marked as the caller's own word.
 type CallerChannel interface {
-	// AskCaller is as [Channel].Ask. A question with Elsewhere set cannot be approved by the answer.
+	// AskCaller is as [Channel].Ask; whoever made the call is found by q.Asker. A question with Elsewhere set cannot be approved by the answer.
 	AskCaller(ctx context.Context, q Question) (*Answer, error)
 }

@@ -65,6 +65,7 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Question, error) {
 			return q, cancelled(ctx, q.Tool, err)
 		}
 		opened.Elsewhere = opened.Elsewhere || q.Elsewhere // it may have joined one of another desk
+		opened.Asker = q.Asker
 		answered, err := d.await(ctx, opened)
 		if err != nil {
 			return opened, err

@@ -45,6 +45,7 @@ type stand struct {
 	toolStates      []ToolState
 	further         []tongs.Tool
 	desk            *approval.Desk
+	clients         *mcpserver.Channel
 	mcpToken        string // serves MCP beside the console, where it is set
 	beforeListening func(*httptest.Server)
 	shownAs         string // the workspace, in pictures
@@ -85,8 +86,8 @@ func (s *stand) up() {
 	must(err)
 	s.registry, err = registry.New(append(append(list, testTools(s.t)...), s.further...)...)
 	must(err)
-	s.hub = NewHub()
-	s.desk = &approval.Desk{Store: s.db.Questions(approval.Options{}), Channels: []approval.Channel{s.hub.Channel()}, Callers: []approval.CallerChannel{mcpserver.Channel{}}, Wait: time.Minute}
+	s.hub, s.clients = NewHub(), &mcpserver.Channel{}
+	s.desk = &approval.Desk{Store: s.db.Questions(approval.Options{}), Channels: []approval.Channel{s.hub.Channel()}, Callers: []approval.CallerChannel{s.clients}, Wait: time.Minute}
 	s.engine, err = engine.New(engine.Options{
 		Registry: s.registry, Workspace: ws, Audit: s.db.Audit(), Grants: s.db.Grants(), State: s.db.State, Approval: s.desk,
 		Output: output.Bounds{Spill: spill}, Observe: s.hub.Observe, Rules: s.inForce,
@@ -105,7 +106,7 @@ func (s *stand) up() {
 	var besides http.Handler
 	endMCP := func() {}
 	if s.mcpToken != "" {
-		server, err := mcpserver.New(s.t.Context(), mcpserver.Options{Engine: s.engine})
+		server, err := mcpserver.New(s.t.Context(), mcpserver.Options{Engine: s.engine, Channel: s.clients})
 		must(err)
 		besides, endMCP = server.Handler(mcpserver.HTTPOptions{Token: s.mcpToken}), server.Close
 	}

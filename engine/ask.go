@@ -150,7 +150,7 @@ func (w *walk) preview(ctx context.Context) (string, error) {
 
 func (w *walk) newQuestion(effects, open []tongs.Effect) approval.Question {
 	q := approval.Question{
-		ID: approval.NewID(), Call: w.call.ID, Session: w.call.Session, Agents: w.call.Agents, Tool: w.spec.Name,
+		ID: approval.NewID(), Call: w.call.ID, Asker: w.info(), Session: w.call.Session, Agents: w.call.Agents, Tool: w.spec.Name,
 		Title: w.spec.DisplayName(), Source: w.spec.Source, Args: w.call.Args, Reason: w.call.Reason,
 		Message: w.message(effects), Why: w.verdict.Reason, Kind: w.kind(effects), Effects: effects,
 		Notes: slices.Clone(w.notes), Scopes: []approval.Scope{approval.Once}, Created: time.Now(), Elsewhere: w.must(effects),

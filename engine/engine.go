@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -196,6 +197,8 @@ type caller struct {
 	engine *Engine
 	scopes []tongs.Scope
 	parent *tongs.Call
+	// ancestors are the IDs of the calls that it calls within, outermost first; the last is the parent's.
+	ancestors []string
 	// inherited is how many of the scopes are the parent's, whose agents are in its chain already.
 	inherited int
 	depth     int
@@ -236,13 +239,16 @@ func (c *caller) Within(scope tongs.Scope) tongs.Caller {
 // adopt returns a copy of the call with what the caller's position decides: who it is for and where it comes from.
 func (c *caller) adopt(call *tongs.Call) *tongs.Call {
 	own := *call
-	if own.ID == "" {
+	if own.ID == "" || c.parent != nil && !strings.HasPrefix(own.ID, c.parent.ID+"-") {
 		own.ID = id.New("c")
 	}
 	own.Parent = ""
 	agents := own.Agents
 	if c.parent != nil {
 		own.Parent, own.Session, agents = c.parent.ID, c.parent.Session, c.parent.Agents
+		if own.Message == "" {
+			own.Message = c.parent.Message
+		}
 		if own.Dir == "" {
 			own.Dir = c.parent.Dir
 		}

@@ -14,7 +14,7 @@ import (
 
 // view is what the tool sees while it plans.
 func (w *walk) view() *tongs.View {
-	return &tongs.View{Granted: w.permissions(), Files: w.files(), State: w.engine.opt.State(w.call.Session), Dir: w.dir}
+	return &tongs.View{Call: w.info(), Granted: w.permissions(), Files: w.files(), State: w.engine.opt.State(w.call.Session), Dir: w.dir}
 }
 
 func (w *walk) files() tongs.FileView {
@@ -28,9 +28,10 @@ func (w *walk) files() tongs.FileView {
 func (w *walk) env(g *grant) *tongs.Env {
 	inner := &caller{
 		engine: w.engine, scopes: w.caller.scopes, inherited: len(w.caller.scopes), parent: w.call, depth: w.caller.depth + 1,
+		ancestors: append(slices.Clone(w.caller.ancestors), w.call.ID),
 	}
 	env := &tongs.Env{
-		Granted: w.permissions(), Files: noFiles{}, State: liveState{w.engine.opt.State(w.call.Session), g}, Dir: w.dir,
+		Call: w.info(), Granted: w.permissions(), Files: noFiles{}, State: liveState{w.engine.opt.State(w.call.Session), g}, Dir: w.dir,
 		Commands: w.engine.opt.Commands(g), HTTP: w.engine.opt.HTTP(g),
 		Caller: &liveCaller{inner, g},
 		Output: g.output, Update: w.sink.update,
@@ -39,6 +40,14 @@ func (w *walk) env(g *grant) *tongs.Env {
 		env.Files = w.engine.opt.Workspace.Files(w.dir, g)
 	}
 	return env
+}
+
+// info is what the tool may know of its call. It shares nothing with the walk.
+func (w *walk) info() tongs.CallInfo {
+	return tongs.CallInfo{
+		ID: w.call.ID, Session: w.call.Session, Message: w.call.Message, Parent: w.call.Parent,
+		Ancestors: slices.Clone(w.caller.ancestors), Agents: slices.Clone(w.call.Agents),
+	}
 }
 
 // toolCall is the call as the tool sees it: without what would let it answer or observe for others.

@@ -23,6 +23,8 @@ type walk struct {
 	engine *Engine
 	caller *caller
 	call   *tongs.Call
+	// chosen is the ID that the caller gave to the call. Where it may not choose that one, the call has another and is refused.
+	chosen string
 	begun  time.Time
 	sink   *sink
 	// always is the context of what is written whether or not the caller is still there: the row.
@@ -65,7 +67,7 @@ type walk struct {
 
 func (e *Engine) walk(c *caller, call *tongs.Call) *walk {
 	own := c.adopt(call)
-	w := &walk{engine: e, caller: c, call: own, begun: time.Now()}
+	w := &walk{engine: e, caller: c, call: own, chosen: call.ID, begun: time.Now()}
 	w.sink = &sink{call: own.ID, send: w.observed(own.Sink)}
 	return w
 }
@@ -90,6 +92,10 @@ func (w *walk) lookup(ctx context.Context) (err error) {
 	defer w.stage("lookup")(&err)
 	if w.caller.depth > maxDepth {
 		return tongs.Errorf(tongs.CodeExecutionError, "calls are nested more than %d deep; a tool seems to call itself", maxDepth)
+	}
+	if w.chosen != "" && w.chosen != w.call.ID {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "the ID %.40q is not one that this tool can give to a call; leave it empty, or begin it with %q",
+			w.chosen, w.call.Parent+"-")
 	}
 	if err := checkNames(w.call); err != nil {
 		return err

@@ -8,27 +8,51 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 )
 
 // Channel shows a question to the MCP client whose call asks it, as a form. It belongs to the callers of the approval desk
-// of the engine that a [Server] offers, and answers for calls of that server only: of all others it says that it cannot show
-// them. An answer reaches the session at most, never further. What must be approved elsewhere is not shown: a client that
-// answers by itself would approve its own call.
-type Channel struct{}
+// of the engine that a [Server] offers, and to the options of that server. It answers for calls of that server only: of all
+// others it says that it cannot show them. An answer reaches the session at most, never further. What must be approved
+// elsewhere is not shown: a client that answers by itself would approve its own call. The zero value is ready; it is safe for
+// concurrent use.
+type Channel struct {
+	flights sync.Map // *flight by the ID of its call
+}
 
-var _ approval.CallerChannel = Channel{}
+var _ approval.CallerChannel = (*Channel)(nil)
+
+// enter makes a flight the one that is asked about its call, and about those made within it, until leave is called.
+func (c *Channel) enter(call string, f *flight) (leave func()) {
+	if c == nil {
+		return func() {}
+	}
+	c.flights.Store(call, f)
+	return func() { c.flights.Delete(call) }
+}
+
+// flight returns the flight that a call belongs to, nil where it did not come in here.
+func (c *Channel) flight(call tongs.CallInfo) *flight {
+	for id := range call.Lineage() {
+		if f, ok := c.flights.Load(id); ok {
+			return f.(*flight)
+		}
+	}
+	return nil
+}
 
 // maxForms is how often a client is shown the same question, where its answer cannot be read.
 const maxForms = 3
 
 // AskCaller implements approval.CallerChannel.
-func (Channel) AskCaller(ctx context.Context, q approval.Question) (*approval.Answer, error) {
-	f, _ := ctx.Value(flightKey{}).(*flight)
+func (c *Channel) AskCaller(ctx context.Context, q approval.Question) (*approval.Answer, error) {
+	f := c.flight(q.Asker)
 	if f == nil {
 		return nil, nil
 	}

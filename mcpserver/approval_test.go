@@ -1,12 +1,15 @@
 package mcpserver_test
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/mcpserver"
 )
@@ -49,6 +52,35 @@ func TestFormApprovesDeniesAndEdits(t *testing.T) {
 					t.Errorf("result %q (%s), want code %q and %q", text(res), codeOf(res), test.code, test.says)
 				}
 			})
+		}
+	})
+}
+
+// A question about a call that a tool makes goes to the client that called the tool, also where that tool keeps nothing of the
+// context that it was called with; one of another client's call does not.
+func TestFormForACallWithinACall(t *testing.T) {
+	bothEras(t, func(t *testing.T, version string) {
+		type in struct{}
+		relay, err := tongs.New(tongs.Def[in, string]{
+			Spec: tongs.Spec{Name: "relay", Description: "Calls edit.", Default: tongs.PreApproved},
+			Run: func(_ context.Context, env *tongs.Env, _ in) (string, error) {
+				res := env.Caller.Call(context.Background(), &tongs.Call{
+					Tool: "edit", Args: json.RawMessage(`{"path":"a.txt","oldString":"one","newString":"two"}`),
+				})
+				return res.Content, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, setup{tools: []tongs.Tool{relay}})
+		w.write("a.txt", "one\n")
+		other := says(map[string]any{"decision": "approve once"})
+		w.connect(version, other.options())
+		p := says(map[string]any{"decision": "approve once"})
+		res := w.connect(version, p.options()).call("relay", args{})
+		if got := w.content("a.txt"); got != "two\n" || len(p.shown) != 1 || len(other.shown) != 0 {
+			t.Errorf("the file holds %q; asked %d times, and another client %d times; %s", got, len(p.shown), len(other.shown), text(res))
 		}
 	})
 }

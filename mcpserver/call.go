@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/id"
 )
 
 // rounds is the first revision in which a server cannot ask its client: the call returns that it needs input, and is
@@ -39,8 +40,6 @@ type flight struct {
 	// question is the one that the call waits for.
 	question string
 }
-
-type flightKey struct{}
 
 // callTool is the handler of every tool of the engine.
 func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -93,7 +92,7 @@ func (s *Server) prepare(ctx context.Context, sess *session, req *mcp.CallToolRe
 		version: req.ProtocolVersion(), byRounds: req.ProtocolVersion() >= rounds, elicits: elicits(req.ClientCapabilities()),
 	}
 	call := &tongs.Call{
-		Tool: req.Params.Name, Args: req.Params.Arguments, Session: sess.name, Agents: sess.agents, Dir: dir,
+		ID: id.New("c"), Tool: req.Params.Name, Args: req.Params.Arguments, Session: sess.name, Agents: sess.agents, Dir: dir,
 		Reason: reasonOf(req.Params.Meta), Sink: f.update,
 	}
 	if len(call.Args) == 0 || string(call.Args) == "null" {
@@ -106,8 +105,7 @@ func (s *Server) prepare(ctx context.Context, sess *session, req *mcp.CallToolRe
 func (f *flight) fly(ctx context.Context, caller tongs.Caller, call *tongs.Call, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	p := newProgress(ctx, f.server.opt.Beat, req)
 	f.follow(p)
-	inner := context.WithValue(ctx, flightKey{}, f)
-	f.result = f.server.inSlot(inner, func() *tongs.Result { return caller.Call(inner, call) })
+	f.result = f.make(ctx, caller, call)
 	f.follow(nil)
 	p.close()
 	f.tell(ctx, req)
@@ -120,7 +118,6 @@ func (f *flight) takeOff(ctx context.Context, caller tongs.Caller, call *tongs.C
 	f.asked, f.done = make(chan *asking), make(chan struct{})
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f.cancel = cancel
-	inner = context.WithValue(inner, flightKey{}, f)
 	if !s.enter() {
 		cancel()
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server is shutting down"}
@@ -131,9 +128,17 @@ func (f *flight) takeOff(ctx context.Context, caller tongs.Caller, call *tongs.C
 		defer cancel()
 		defer close(f.done)
 		defer f.session.release()
-		f.result = s.inSlot(inner, func() *tongs.Result { return caller.Call(inner, call) })
+		f.result = f.make(inner, caller, call)
 	}()
 	return nil
+}
+
+// make makes the call, when there is room for one more. Its client is asked about it meanwhile.
+func (f *flight) make(ctx context.Context, caller tongs.Caller, call *tongs.Call) *tongs.Result {
+	return f.server.inSlot(ctx, func() *tongs.Result {
+		defer f.server.opt.Channel.enter(call.ID, f)()
+		return caller.Call(ctx, call)
+	})
 }
 
 // inSlot runs a call when there is room for one more.

@@ -33,16 +33,17 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+	channel := &mcpserver.Channel{}
 	eng, err := engine.New(engine.Options{
 		Registry: reg,
 		// Questions are shown by the client whose call asks them.
-		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Callers: []approval.CallerChannel{mcpserver.Channel{}}},
+		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Callers: []approval.CallerChannel{channel}},
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	server, err := mcpserver.New(context.Background(), mcpserver.Options{Engine: eng, Changed: reg.Changed})
+	server, err := mcpserver.New(context.Background(), mcpserver.Options{Engine: eng, Changed: reg.Changed, Channel: channel})
 	if err != nil {
 		fmt.Println(err)
 		return

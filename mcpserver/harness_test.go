@@ -97,12 +97,13 @@ func newWorld(t testing.TB, s setup) *world {
 	if s.keep != nil {
 		w.store = s.keep(w.store)
 	}
+	s.Channel = &mcpserver.Channel{}
 	rules := append(shell.Rules(), s.rules...)
 	opt := engine.Options{
 		Workspace: ws, Mode: s.mode, Rules: func() []tongs.Rule { return rules }, Audit: w.audit,
 		Output: output.Bounds{Spill: spill},
 		Approval: &approval.Desk{
-			Store: w.store, Callers: []approval.CallerChannel{mcpserver.Channel{}}, Wait: s.wait, CallersApprove: s.clientsApprove,
+			Store: w.store, Callers: []approval.CallerChannel{s.Channel}, Wait: s.wait, CallersApprove: s.clientsApprove,
 		},
 	}
 	if s.durable {

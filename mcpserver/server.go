@@ -56,6 +56,9 @@ type Options struct {
 	Refresh func()
 	// Describe may replace the text of a spec before it is offered. Nil leaves it.
 	Describe func([]*tongs.Spec) ([]*tongs.Spec, error)
+	// Channel asks clients about their calls; it is among the callers of the engine's approval desk, too. Nil asks none of them:
+	// their calls wait for an answer from elsewhere.
+	Channel *Channel
 	// Files maps the roots that a client names to those of the engine. Nil ignores them.
 	Files Files
 	// Zones are roots besides the workspace that stay in reach of a client whose own roots narrow the workspace.

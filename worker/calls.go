@@ -14,7 +14,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/builtin/todo"
-	"github.com/tongs-ai/tongs/internal/id"
 	"github.com/tongs-ai/tongs/model"
 )
 
@@ -119,7 +118,10 @@ func (x *run) beside(list []*task, do func(*task)) {
 // look finds out what a call would do, without doing it.
 func (x *run) look(ctx context.Context, scoped tongs.Caller, step int, c model.Call) *task {
 	t := &task{call: c, step: step, note: CallNote{ID: c.ID, Tool: c.Name}}
-	explained, err := scoped.Explain(context.WithValue(ctx, runKey{}, x), x.newCall(t, ""))
+	call := x.newCall(t, "")
+	leave := x.enter(call)
+	explained, err := scoped.Explain(ctx, call)
+	leave()
 	if err == nil {
 		t.note.Tool, t.title = explained.Tool, explained.Message
 		t.reads = len(explained.Effects) > 0 && !slices.ContainsFunc(explained.Effects, func(e tongs.Effect) bool {
@@ -257,7 +259,7 @@ func (x *run) one(ctx context.Context, scoped tongs.Caller, t *task, reason stri
 		}}})
 	}
 	call := x.newCall(t, reason)
-	call.ID = id.New("c")
+	defer x.enter(call)()
 	x.mu.Lock()
 	x.own = append(x.own, call.ID)
 	x.mu.Unlock()
@@ -266,7 +268,7 @@ func (x *run) one(ctx context.Context, scoped tongs.Caller, t *task, reason stri
 	x.event(Event{Type: EventCall, Call: &told})
 	call.Sink = x.sink(told)
 	began := time.Now()
-	res := scoped.Call(context.WithValue(ctx, runKey{}, x), call)
+	res := scoped.Call(ctx, call)
 	t.note.Took = time.Since(began)
 	x.finish(ctx, t, res)
 	told.CallNote, told.Content = t.note, res.Content

@@ -110,8 +110,8 @@ type order struct {
 }
 
 // read finds out what a call asks of whom, and refuses what cannot be.
-func (d *delegate) read(ctx context.Context, call *tongs.Call) (o order, err error) {
-	o.parent = runOf(ctx)
+func (d *delegate) read(ctx context.Context, by tongs.CallInfo, call *tongs.Call) (o order, err error) {
+	o.parent = d.runner.runOf(by)
 	name := d.spec.Name
 	if d.file == nil {
 		var in TaskInput
@@ -170,7 +170,7 @@ func (x *run) admits(f *File) error {
 
 // Plan implements tongs.Planner. Starting a worker is to execute it, at the content that its file has now.
 func (d *delegate) Plan(ctx context.Context, view *tongs.View, call *tongs.Call) (*tongs.Plan, error) {
-	o, err := d.read(ctx, call)
+	o, err := d.read(ctx, view.Call, call)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func firstLine(text string) string {
 
 // Call implements tongs.Tool.
 func (d *delegate) Call(ctx context.Context, env *tongs.Env, call *tongs.Call) (*tongs.Result, error) {
-	o, err := d.read(ctx, call)
+	o, err := d.read(ctx, env.Call, call)
 	if err != nil {
 		return nil, err
 	}

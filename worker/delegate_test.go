@@ -402,3 +402,35 @@ func TestAssist(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 }
+
+// A worker that has a tool call other workers for it may call no more of them than by itself, also where that tool keeps
+// nothing of the context that it was called with.
+func TestOnlyListedWorkersThroughATool(t *testing.T) {
+	type in struct {
+		Worker string `json:"worker" jsonschema:"Which."`
+	}
+	relay, err := tongs.New(tongs.Def[in, string]{
+		Spec: tongs.Spec{Name: "relay", Description: "Calls a worker.", Toolset: "relays", Default: tongs.PreApproved},
+		Run: func(_ context.Context, env *tongs.Env, in in) (string, error) {
+			res := env.Caller.Call(context.Background(), &tongs.Call{
+				Tool: "task", Args: json.RawMessage(fmt.Sprintf(`{"worker":%q,"prompt":"x"}`, in.Worker)),
+			})
+			return res.Content, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, relay)
+	b.worker(worker.File{Name: "child", Trusted: true}, lines(say("the child was reached")))
+	b.worker(worker.File{Name: "other", Trusted: true}, lines(say("the other was reached")))
+	p := b.worker(worker.File{Name: "parent", Trusted: true, Toolsets: []string{"relays"}, Workers: []string{"child"}}, lines(
+		calls("relay", args("worker", "other"), "relay", args("worker", "child"))))
+	b.offer()
+	s := b.run(p, "go")
+	b.told(s, `the worker parent may not call "other"`)
+	b.told(s, "the child was reached")
+	if strings.Contains(s.Answer, "the other was reached") {
+		t.Error(s.Answer)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -41,6 +42,9 @@ type Options struct {
 type Runner struct {
 	opt    Options
 	events sync.Mutex
+	// making are the calls on their way, by ID: *run that makes them. Made counts those of workers that were called.
+	making sync.Map
+	made   atomic.Int64
 }
 
 // New returns a runner.
@@ -98,6 +102,8 @@ type run struct {
 	file   *File
 	parent *run
 	depth  int
+	// within is the ID of the call that the run was started by, empty for the outermost.
+	within string
 	// caller is what the run was given, before it is narrowed to what the file says.
 	caller tongs.Caller
 	zones  []tongs.Zone // nil is no limit
@@ -119,6 +125,9 @@ type run struct {
 func (r *Runner) prepare(ctx context.Context, job Job, parent *run, caller tongs.Caller, call *tongs.Call) (*run, error) {
 	f := job.File
 	x := &run{Runner: r, job: job, file: f, parent: parent, caller: caller, lost: map[string]bool{}}
+	if call != nil {
+		x.within = call.ID
+	}
 	name, err := r.choose(f, job.Model, parent)
 	if err != nil {
 		return nil, err
@@ -321,10 +330,22 @@ func (x *run) chain() (list []*run) {
 	return list
 }
 
-type runKey struct{}
+// runOf returns the innermost worker that a call is made by, itself or through other tools, nil where it is none.
+func (r *Runner) runOf(call tongs.CallInfo) *run {
+	for id := range call.Lineage() {
+		if x, ok := r.making.Load(id); ok {
+			return x.(*run)
+		}
+	}
+	return nil
+}
 
-// runOf returns the worker that a call is made by, nil where it is none.
-func runOf(ctx context.Context) *run {
-	x, _ := ctx.Value(runKey{}).(*run)
-	return x
+// enter gives a call its ID and makes the run known as the one that makes it, until leave is called.
+func (x *run) enter(call *tongs.Call) (leave func()) {
+	call.ID = id.New("c")
+	if x.within != "" {
+		call.ID = fmt.Sprintf("%s-%d", x.within, x.made.Add(1))
+	}
+	x.making.Store(call.ID, x)
+	return func() { x.making.Delete(call.ID) }
 }

@@ -62,7 +62,7 @@ type job struct {
 
 // start starts a job for the session of the call.
 func (m *jobs) start(ctx context.Context, env *tongs.Env, in Input, cmd *tongs.Command, a *command.Analysis) (*job, error) {
-	name := callOf(ctx).Session
+	name := env.Call.Session
 	j, err := m.reserve(name)
 	if err != nil {
 		return nil, err

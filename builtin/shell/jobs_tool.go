@@ -163,8 +163,7 @@ func (s *Set) planJobs(ctx context.Context, v *tongs.View, in JobsInput) (*tongs
 
 // planWrite is the plan of writing to a job: what the program that reads it would do with it.
 func (s *Set) planWrite(ctx context.Context, v *tongs.View, in JobsInput) (*tongs.Plan, error) {
-	call := callOf(ctx)
-	j, err := s.jobs.find(call.Session, in.ID)
+	j, err := s.jobs.find(v.Call.Session, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +176,7 @@ func (s *Set) planWrite(ctx context.Context, v *tongs.View, in JobsInput) (*tong
 	if len(j.planned) >= maxPlanned {
 		clear(j.planned) // those that wait are planned again
 	}
-	j.planned[call.ID] = a.Effects
+	j.planned[v.Call.ID] = a.Effects
 	shown := Input{Command: in.Input}
 	return &tongs.Plan{
 		Effects: a.Effects, Kind: tongs.KindExecute,
@@ -253,7 +252,7 @@ func (s *Set) runJobs(ctx context.Context, env *tongs.Env, in JobsInput) (JobsOu
 	if err := checkJobs(in); err != nil {
 		return JobsOutput{}, err
 	}
-	session := callOf(ctx).Session
+	session := env.Call.Session
 	if in.Action == "list" {
 		out := JobsOutput{action: in.Action}
 		for _, j := range s.jobs.of(session) {
@@ -392,7 +391,7 @@ func (s *Set) stillDecided(ctx context.Context, env *tongs.Env, j *job, in JobsI
 	if err != nil {
 		return err
 	}
-	call := callOf(ctx).ID
+	call := env.Call.ID
 	planned := j.planned[call]
 	delete(j.planned, call)
 	if !slices.EqualFunc(planned, a.Effects, tongs.Effect.Same) {

@@ -131,7 +131,7 @@ func New(opt Options) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.list = append(s.list, &bound{tool.(planned)})
+		s.list = append(s.list, tool)
 	}
 	return s, nil
 }
@@ -156,31 +156,4 @@ func Rules() []tongs.Rule {
 		})
 	}
 	return rules
-}
-
-// planned is a tool with a plan, as tongs.New makes it.
-type planned interface {
-	tongs.Tool
-	tongs.Planner
-}
-
-// bound tells the functions of a definition for which call they run: jobs belong to its session.
-type bound struct{ planned }
-
-type callKey struct{}
-
-// callOf returns the call that a definition's function runs for.
-func callOf(ctx context.Context) *tongs.Call {
-	if call, ok := ctx.Value(callKey{}).(*tongs.Call); ok {
-		return call
-	}
-	return &tongs.Call{}
-}
-
-func (b *bound) Call(ctx context.Context, env *tongs.Env, call *tongs.Call) (*tongs.Result, error) {
-	return b.planned.Call(context.WithValue(ctx, callKey{}, call), env, call)
-}
-
-func (b *bound) Plan(ctx context.Context, view *tongs.View, call *tongs.Call) (*tongs.Plan, error) {
-	return b.planned.Plan(context.WithValue(ctx, callKey{}, call), view, call)
 }

@@ -120,29 +120,14 @@ func Tools() ([]tongs.Tool, error) {
 	read, err := tongs.New(tongs.Def[struct{}, Output]{
 		Spec: spec("todo_read", "Read todos", "todoread", "Return the todo list.", tongs.Hints{ReadOnly: true, Idempotent: true}),
 		Run: func(ctx context.Context, env *tongs.Env, _ struct{}) (Output, error) {
-			items, err := Load(ctx, env.State, parentOf(ctx))
+			items, err := Load(ctx, env.State, env.Call.Parent)
 			return Output{Items: items}, err
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return []tongs.Tool{ofAgent{write}, ofAgent{read}}, nil
-}
-
-// ofAgent hands the tool the call that its agent works for, which a definition does not see.
-type ofAgent struct{ tongs.Tool }
-
-type parentKey struct{}
-
-// Call implements tongs.Tool.
-func (t ofAgent) Call(ctx context.Context, env *tongs.Env, call *tongs.Call) (*tongs.Result, error) {
-	return t.Tool.Call(context.WithValue(ctx, parentKey{}, call.Parent), env, call)
-}
-
-func parentOf(ctx context.Context) string {
-	parent, _ := ctx.Value(parentKey{}).(string)
-	return parent
+	return []tongs.Tool{write, read}, nil
 }
 
 func write(ctx context.Context, env *tongs.Env, in Input) (Output, error) {
@@ -150,7 +135,7 @@ func write(ctx context.Context, env *tongs.Env, in Input) (Output, error) {
 		return Output{}, err
 	}
 	out := Output(in)
-	if err := env.State.Save(ctx, Key(parentOf(ctx)), out); err != nil {
+	if err := env.State.Save(ctx, Key(env.Call.Parent), out); err != nil {
 		return Output{}, err
 	}
 	env.Update(tongs.Update{Metadata: map[string]any{"todos": in.Items}})

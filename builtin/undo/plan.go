@@ -17,7 +17,7 @@ import (
 const previewBytes = 256 << 10
 
 func (t *tools) plan(ctx context.Context, v *tongs.View, r request) (*tongs.Plan, error) {
-	u, entries, err := t.open(ctx, v.Files, r)
+	u, entries, err := t.open(ctx, v.Call, v.Files, r)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (t *tools) run(ctx context.Context, env *tongs.Env, r request) (out Output,
 	if !ok {
 		return out, tongs.Errorf(tongs.CodeConfigError, "the files here cannot be held, so that nothing can be undone")
 	}
-	u, entries, err := t.open(ctx, env.Files, r)
+	u, entries, err := t.open(ctx, env.Call, env.Files, r)
 	if err != nil {
 		return out, err
 	}

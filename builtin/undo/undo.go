@@ -134,28 +134,11 @@ func Tools(opt Options) ([]tongs.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []tongs.Tool{bound{undo}, bound{redo}}, nil
+	return []tongs.Tool{undo, redo}, nil
 }
 
 // tools is what both share; it does not change.
 type tools struct{ opt Options }
-
-// bound lets a defined tool know its call.
-type bound struct{ tongs.Tool }
-
-type callKey struct{}
-
-func (b bound) Plan(ctx context.Context, view *tongs.View, call *tongs.Call) (*tongs.Plan, error) {
-	planner, ok := b.Tool.(tongs.Planner)
-	if !ok {
-		return nil, errors.New("undo has no plan")
-	}
-	return planner.Plan(context.WithValue(ctx, callKey{}, call), view, call)
-}
-
-func (b bound) Call(ctx context.Context, env *tongs.Env, call *tongs.Call) (*tongs.Result, error) {
-	return b.Tool.Call(context.WithValue(ctx, callKey{}, call), env, call)
-}
 
 // request is what a call asks for.
 type request struct {
@@ -171,13 +154,9 @@ func (r request) name() string {
 }
 
 // open selects the entries and begins the transaction that takes them back. The caller closes it.
-func (t *tools) open(ctx context.Context, files tongs.FileView, r request) (*journal.Undo, []journal.Entry, error) {
+func (t *tools) open(ctx context.Context, call tongs.CallInfo, files tongs.FileView, r request) (*journal.Undo, []journal.Entry, error) {
 	if t.opt.Journal == nil {
 		return nil, nil, tongs.Errorf(tongs.CodeConfigError, "changes are not journalled here, so that nothing can be undone")
-	}
-	call, _ := ctx.Value(callKey{}).(*tongs.Call)
-	if call == nil {
-		return nil, nil, errors.New("undo was called without a call")
 	}
 	sel, err := t.selector(r, call)
 	if err != nil {
@@ -198,7 +177,7 @@ func (t *tools) open(ctx context.Context, files tongs.FileView, r request) (*jou
 	if err != nil {
 		return nil, nil, err
 	}
-	head := journal.Entry{Call: call.ID, Session: call.Session, Agents: call.Agents, Tool: call.Tool, Roots: t.opt.Roots}
+	head := journal.Entry{Call: call.ID, Session: call.Session, Agents: call.Agents, Tool: r.name(), Roots: t.opt.Roots}
 	u, err := t.opt.Journal.Undo(ctx, head, entries, paths)
 	if err != nil {
 		return nil, nil, err
@@ -210,7 +189,7 @@ func (t *tools) open(ctx context.Context, files tongs.FileView, r request) (*jou
 	return u, entries, nil
 }
 
-func (t *tools) selector(r request, call *tongs.Call) (journal.Selector, error) {
+func (t *tools) selector(r request, call tongs.CallInfo) (journal.Selector, error) {
 	sel := journal.Selector{Call: r.Call, Session: call.Session, Redo: r.redo, Top: t.opt.Roots[tongs.WorkspaceRoot]}
 	if r.Session != "" {
 		sel.Session, sel.All = r.Session, true

@@ -58,7 +58,8 @@ func (a *app) openServer(
 	if wait < 0 {
 		return nil, nil, usage{errors.New("--wait must not be negative")}
 	}
-	o := wire.Options{Mode: mode, Unattended: true, Caller: mcpserver.Channel{}, Wait: wait, Lives: true}
+	channel := &mcpserver.Channel{}
+	o := wire.Options{Mode: mode, Unattended: true, Caller: channel, Wait: wait, Lives: true}
 	for _, add := range beside {
 		add(&o)
 	}
@@ -66,7 +67,7 @@ func (a *app) openServer(
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := sys.Serve(ctx)
+	server, err := sys.Serve(ctx, channel)
 	if err != nil {
 		sys.Close()
 		return nil, nil, err

@@ -9,14 +9,14 @@ import (
 )
 
 // Serve makes the server that MCP clients of a system talk to.
-func (s *System) Serve(ctx context.Context) (*mcpserver.Server, error) {
+func (s *System) Serve(ctx context.Context, channel *mcpserver.Channel) (*mcpserver.Server, error) {
 	zones := []tongs.Zone{{Path: tongs.Path{Root: "spill", Rel: "."}}, {Path: tongs.Path{Root: custom.Root, Rel: "."}, Writable: true}}
 	for _, z := range s.Config.Zones {
 		zones = append(zones, tongs.Zone{Path: tongs.Path{Root: z.Name, Rel: "."}, Writable: z.Writable})
 	}
 	return mcpserver.New(ctx, mcpserver.Options{
 		Engine: s.Engine, Changed: s.Registry.Changed, Refresh: s.refreshForge, Describe: s.Described, Files: s.Files, Zones: zones,
-		Ended: s.ended, Version: s.version, Prompts: forgePrompts(),
+		Ended: s.ended, Channel: channel, Version: s.version, Prompts: forgePrompts(),
 	})
 }
 
