@@ -214,40 +214,6 @@ type HTTP interface {
 	Do(req *http.Request) (*http.Response, error)
 }
 
-// Grant is what was decided for one call. The engine hands it to the makers of Commands and HTTP, never to a tool.
-type Grant interface {
-	// Call is the call it was decided for.
-	Call() *Call
-	// Effects are the decided effects so far.
-	Effects() []Effect
-	// Extend decides further effects, asking where it must, without running the tool again. The error is the refusal.
-	Extend(ctx context.Context, reason string, effects ...Effect) error
-	// Sent records that data left or something changed directly, so that a re-run of the tool is a new question.
-	Sent(what string)
-}
-
-// Showing may be implemented by a Grant that can show a person what an extension is about, instead of what the plan of
-// the call shows. Preview is called only when somebody is asked.
-type Showing interface {
-	ExtendShowing(ctx context.Context, reason string, preview func(context.Context) (string, error), effects ...Effect) error
-}
-
-// Zoned may be implemented by a Grant of a call whose caller was narrowed to a part of the roots: programs see no more
-// of them.
-type Zoned interface {
-	// Zones returns the parts of the roots that are left, and whether there is such a limit at all.
-	Zones() (zones []Zone, limited bool)
-}
-
-// Judging may be implemented by a Grant that decides what a program did to a copy.
-type Judging interface {
-	// Deferred reports whether the call was let run, on a copy, before anybody decided what it may change.
-	Deferred() bool
-	// Judge decides the changes, asking about all of them in one question where it must, and returns which of them may
-	// hold. The error is the refusal: none may.
-	Judge(ctx context.Context, o *Outcome) (keep []Change, err error)
-}
-
 // Outcome is what a program did to a copy.
 type Outcome struct {
 	Changes []Change
@@ -299,10 +265,4 @@ const (
 // process of an earlier one left for a person to decide, and returns how that process ended, with what became of it.
 type Settler interface {
 	Settle(ctx context.Context, p Process) (*Exit, error)
-}
-
-// Connected may be implemented by a Grant that keeps the connections made under it in the row of the call. Where tells
-// target and address, and what became of it.
-type Connected interface {
-	Connected(where string)
 }

@@ -45,7 +45,7 @@ func (c *commands) session() string {
 	if c.opt.Session != "" {
 		return c.opt.Session
 	}
-	return c.grant.Call().Session
+	return c.permit.Call().Session
 }
 
 // Ended removes what programs of a session kept on copies. It is for sessions that are over.

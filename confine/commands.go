@@ -26,7 +26,7 @@ import (
 // commands runs programs for one call.
 type commands struct {
 	*Confiner
-	grant tongs.Grant
+	permit *tongs.Permit
 }
 
 // Run implements tongs.Commands.
@@ -48,7 +48,7 @@ func (c *commands) Start(ctx context.Context, cmd *tongs.Command) (tongs.Process
 }
 
 func (c *commands) start(ctx context.Context, cmd *tongs.Command, background bool) (*process, error) {
-	effects := c.grant.Effects()
+	effects := c.permit.Effects()
 	if need := undecided(cmd.Effects, effects); need != nil {
 		return nil, need
 	}
@@ -63,7 +63,7 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 	}
 	p := &process{commands: c, cmd: cmd, effects: effects, background: background, denied: map[string]bool{}}
 	if cmd.Scratch {
-		dir, err := c.callDir(c.grant.Call(), "files-")
+		dir, err := c.callDir(c.permit.Call(), "files-")
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 		run.PTY = &sandbox.PTY{Rows: 40, Cols: 120}
 	}
 	if !cmd.ReadOnly && !p.onCopy {
-		c.grant.Sent("ran " + strings.Join(cmd.Argv, " "))
+		c.permit.Sent("ran " + strings.Join(cmd.Argv, " "))
 	}
 	if err := p.begin(ctx, run); err != nil {
 		return nil, p.beforehand(err)
@@ -120,7 +120,7 @@ func (p *process) found(names []string) (err error) {
 	if p.cmd.ReadOnly || p.onCopy && len(p.opt.Through) == 0 || p.entry != nil {
 		return nil
 	}
-	if p.entry, err = runs.begin(record{p.grant.Call().ID, p.cmd.Argv, p.writable(), names}); err != nil {
+	if p.entry, err = runs.begin(record{p.permit.Call().ID, p.cmd.Argv, p.writable(), names}); err != nil {
 		return tongs.Errorf(tongs.CodeExecutionError, "the command was not run, since it could not be remembered that it runs: %w", err)
 	}
 	return nil
@@ -140,7 +140,7 @@ func (c *Confiner) writable() (dirs []string) {
 func (p *process) recover(ctx context.Context) {
 	for _, u := range p.unfinished {
 		h := p.hold(u.planted, nil)
-		h.ask(ctx, p.grant, fmt.Sprintf("an earlier command was cut off (call %s: %s), and these protected names appeared since it began; "+
+		h.ask(ctx, p.permit, fmt.Sprintf("an earlier command was cut off (call %s: %s), and these protected names appeared since it began; "+
 			"it cannot be told whether it made them", u.Call, ran.Short(strings.Join(u.Argv, " "), 80)))
 		p.held.add(h)
 		u.end()
@@ -209,11 +209,8 @@ func (p *process) serve(allowed map[string]bool) func(context.Context, net.Liste
 
 // logged puts each connection into the row of the call, besides telling whoever else wants to know.
 func (p *process) logged(also func(netguard.Attempt)) func(netguard.Attempt) {
-	row, _ := p.grant.(tongs.Connected)
 	return func(a netguard.Attempt) {
-		if row != nil {
-			row.Connected(a.String())
-		}
+		p.permit.Connected(a.String())
 		if also != nil {
 			also(a)
 		}
@@ -267,7 +264,7 @@ func (p *process) finish(ctx context.Context) {
 		p.err = need
 		p.held.keep("the command failed and is to be run again")
 	case !p.background:
-		p.held.ask(ctx, p.grant, reasonPlanted)
+		p.held.ask(ctx, p.permit, reasonPlanted)
 	}
 	p.exited = p.exit(res)
 }
@@ -280,12 +277,12 @@ func (p *process) finishCopy(ctx context.Context, res *sandbox.Result, need *ton
 	switch {
 	case p.err != nil || ctx.Err() != nil:
 		p.err = errors.Join(p.err, res.Overlay.Close())
-	case need != nil && !p.grant.Call().DryRun:
+	case need != nil && !p.permit.Call().DryRun:
 		p.err = need
 		_ = res.Overlay.Close()
 	default:
 		if told, p.err = p.settle(ctx, res); p.err == nil {
-			p.held.ask(ctx, p.grant, reasonPlanted)
+			p.held.ask(ctx, p.permit, reasonPlanted)
 		}
 	}
 	p.held.keep("the command failed, or what it did was declined")
@@ -309,7 +306,7 @@ func (c *commands) Settle(ctx context.Context, proc tongs.Process) (*tongs.Exit,
 	}
 	p.settling.Lock()
 	defer p.settling.Unlock()
-	p.held.ask(ctx, c.grant, reasonPlanted)
+	p.held.ask(ctx, c.permit, reasonPlanted)
 	settled := *p.exited
 	settled.Report = maps.Clone(settled.Report)
 	p.held.report(settled.Report)

@@ -77,7 +77,7 @@ func New(opt Options) *Confiner {
 }
 
 // Commands is what engine.Options.Commands wants.
-func (c *Confiner) Commands(g tongs.Grant) tongs.Commands { return &commands{Confiner: c, grant: g} }
+func (c *Confiner) Commands(p *tongs.Permit) tongs.Commands { return &commands{Confiner: c, permit: p} }
 
 // Full reports whether this machine enforces all that the sandbox can.
 func (c *Confiner) Full(ctx context.Context) bool {
@@ -143,47 +143,37 @@ func (p *process) policy() (sandbox.Policy, error) {
 	}
 	pol.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: p.serve(hosts(p.effects))}
 	pol.Found = p.found
-	return pol, p.ruled(&pol, p.grant)
+	return pol, p.ruled(&pol, p.permit)
 }
 
-// placed refuses a program whose working directory is not in what the scope of the call leaves of the roots.
+// placed refuses a program whose working directory is not in the zones of the call.
 func (c *commands) placed(cmd *tongs.Command) error {
-	z, ok := c.grant.(tongs.Zoned)
-	if !ok || cmd.Scratch {
+	if cmd.Scratch {
 		return nil
 	}
-	zones, limited := z.Zones()
 	var names []string
-	for _, zone := range zones {
+	for _, zone := range c.permit.Zones() {
 		if zone.Path.Contains(cmd.Dir) {
 			return nil
 		}
 		names = append(names, zone.Path.String())
 	}
-	if !limited {
-		return nil
+	if len(names) == 0 {
+		return tongs.Errorf(tongs.CodePermissionDenied, "this caller may touch no files, and %s is the working directory", cmd.Dir)
 	}
 	return tongs.Errorf(tongs.CodePermissionDenied,
 		"the working directory %s is outside what this caller may touch; name one in: %s", cmd.Dir, strings.Join(names, ", "))
 }
 
-// roots gives the program the roots, or what the scope of the call leaves of them: writable ones as such, unless it may
-// not write at all.
+// roots gives the program the zones of the call: writable ones as such, unless it may not write at all.
 func (c *commands) roots(p *sandbox.Policy, write writing) {
 	p.Readable = append(p.Readable, c.opt.Shown...)
 	if c.opt.Workspace.Host(tongs.Path{Root: tongs.RepositoryRoot, Rel: "."}) != "" {
 		p.Env = append(p.Env, "GIT_DISCOVERY_ACROSS_FILESYSTEM=1") // each root is a mount
 	}
-	zones, limited := []tongs.Zone(nil), false
-	if z, ok := c.grant.(tongs.Zoned); ok {
-		zones, limited = z.Zones()
-	}
+	zones := c.permit.Zones()
 	for _, root := range c.opt.Workspace.Present() {
-		parts := []tongs.Zone{{Path: tongs.Path{Root: root.Name, Rel: "."}, Writable: true}}
-		if limited {
-			parts = leaves(zones, root.Name)
-		}
-		for _, part := range parts {
+		for _, part := range leaves(zones, root.Name) {
 			if dir := c.opt.Workspace.Host(part.Path); root.Writable && part.Writable && write != nil {
 				p.Writable = append(p.Writable, write(dir))
 			} else {

@@ -70,7 +70,7 @@ type holding struct {
 // private directory beside the output of the call.
 func (c *commands) hold(names []string, effects []tongs.Effect) *holding {
 	h := &holding{}
-	call := c.grant.Call()
+	call := c.permit.Call()
 	dir := ""
 	for _, host := range names {
 		p := &planted{from: host, Held: Held{Path: host}}
@@ -203,7 +203,7 @@ func identify(host string) tongs.Version {
 
 // ask asks a person about what is held and was not asked about yet, all of it in one question, and puts it in its place
 // if they approve. What is refused, or cannot be asked, stays where it is.
-func (h *holding) ask(ctx context.Context, g tongs.Grant, reason string) {
+func (h *holding) ask(ctx context.Context, permit *tongs.Permit, reason string) {
 	var open []*planted
 	var effects []tongs.Effect
 	for _, p := range h.list {
@@ -228,7 +228,9 @@ func (h *holding) ask(ctx context.Context, g tongs.Grant, reason string) {
 		h.keep("the call ended before anybody could be asked")
 		return
 	}
-	err := extend(ctx, g, reason, func(context.Context) (string, error) { return preview(open), nil }, effects)
+	err := permit.Decide(ctx, tongs.More{
+		Reason: reason, Effects: effects, Preview: func(context.Context) (string, error) { return preview(open), nil },
+	})
 	for _, p := range open {
 		if err == nil {
 			p.restore()
@@ -239,13 +241,6 @@ func (h *holding) ask(ctx context.Context, g tongs.Grant, reason string) {
 			p.Question, _ = e.Details["question"].(string)
 		}
 	}
-}
-
-func extend(ctx context.Context, g tongs.Grant, reason string, preview func(context.Context) (string, error), effects []tongs.Effect) error {
-	if s, ok := g.(tongs.Showing); ok {
-		return s.ExtendShowing(ctx, reason, preview, effects...)
-	}
-	return g.Extend(ctx, reason, effects...)
 }
 
 // restore puts what is held where it was made, unless somebody made that meanwhile.

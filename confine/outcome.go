@@ -39,15 +39,13 @@ func (c *Confiner) Outcomes(ctx context.Context) bool {
 
 // aside reports whether the program runs on a copy.
 func (c *commands) aside(ctx context.Context, cmd *tongs.Command, background bool) (bool, error) {
-	judging, ok := c.grant.(tongs.Judging)
-	deferred := ok && judging.Deferred()
-	if cmd.ReadOnly || !cmd.OnCopy && !deferred {
+	if cmd.ReadOnly || !cmd.OnCopy && !c.permit.OnCopy() {
 		return false, nil
 	}
 	switch {
 	case background:
 		return false, tongs.Errorf(tongs.CodeInvalidArgs, "a program that goes on in the background cannot be run on a copy of the files")
-	case !ok || !c.Outcomes(ctx):
+	case !c.Outcomes(ctx):
 		return false, tongs.Errorf(tongs.CodeSandboxUnavailable, "programs cannot be run on a copy of the files here; 'tongs doctor' says why")
 	}
 	return true, nil
@@ -57,7 +55,7 @@ func (c *commands) aside(ctx context.Context, cmd *tongs.Command, background boo
 // to directly. A dry run leaves nothing there either.
 func (c *commands) overlay(p *sandbox.Policy) {
 	p.Overlay = &sandbox.Overlay{Dir: c.opt.Layers}
-	if c.grant.Call().DryRun {
+	if c.permit.Call().DryRun {
 		return
 	}
 	layered := slices.Clone(p.Writable)
@@ -78,7 +76,7 @@ func (c *commands) overlay(p *sandbox.Policy) {
 // beforehand turns the refusal of a copy, for a call that nobody decided yet, into what must be decided then: somebody is
 // asked before it runs.
 func (p *process) beforehand(err error) error {
-	if !p.onCopy || p.cmd.OnCopy || tongs.CodeOf(err) != tongs.CodeSandboxUnavailable || p.grant.Call().DryRun {
+	if !p.onCopy || p.cmd.OnCopy || tongs.CodeOf(err) != tongs.CodeSandboxUnavailable || p.permit.Call().DryRun {
 		return err
 	}
 	return &tongs.Need{
@@ -139,13 +137,13 @@ func (p *process) settle(ctx context.Context, res *sandbox.Result) (*Changed, er
 	defer set.Drop()
 	told := &Changed{}
 	if len(set.Changes()) == 0 {
-		if p.grant.Call().DryRun {
+		if p.permit.Call().DryRun {
 			told.Preview = "it changed no file\n"
 		}
 		return told, nil
 	}
 	told.Dropped, told.Refused = set.Counts().String(), refused(set)
-	if p.grant.Call().DryRun {
+	if p.permit.Call().DryRun {
 		told.Preview = set.Preview(maxDiff)
 		return told, nil
 	}
@@ -160,7 +158,7 @@ func (p *process) settle(ctx context.Context, res *sandbox.Result) (*Changed, er
 		return shown, nil
 	}
 	o.Identify = func(ctx context.Context) error { return identifyAll(ctx, set, o.Changes) }
-	keep, err := p.grant.(tongs.Judging).Judge(ctx, o)
+	keep, err := p.permit.Settle(ctx, o)
 	if err != nil || len(keep) == 0 {
 		return told, err
 	}
@@ -383,7 +381,7 @@ func (p *process) commit(ctx context.Context, set *outcome.Set, keep []tongs.Cha
 	if len(keep) > maxPaths {
 		told.Paths = append(told.Paths, fmt.Sprintf("and %d more", len(keep)-maxPaths))
 	}
-	call := p.grant.Call()
+	call := p.permit.Call()
 	roots := map[string]string{}
 	for _, root := range p.opt.Workspace.Roots() {
 		roots[root.Name] = filepath.Clean(root.Dir)
@@ -413,6 +411,6 @@ func (p *process) commit(ctx context.Context, set *outcome.Set, keep []tongs.Cha
 	if told.Dropped = ""; !all {
 		told.Made, told.Dropped = fmt.Sprintf("%d paths", len(keep)), fmt.Sprintf("%d paths", len(set.Changes())-len(keep))
 	}
-	p.grant.Sent("ran " + strings.Join(p.cmd.Argv, " "))
+	p.permit.Sent("ran " + strings.Join(p.cmd.Argv, " "))
 	return nil
 }

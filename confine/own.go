@@ -7,7 +7,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/sandbox"
-	"github.com/tongs-ai/tongs/workspace"
 )
 
 // Own is a program that a person runs themselves: it is kept from what rules, limits and protected names keep programs of
@@ -20,10 +19,13 @@ type Own struct {
 	p *process
 }
 
-// Own prepares a program of a person's own. Rules say which paths are ruled.
-func (c *Confiner) Own(cmd *tongs.Command, rules workspace.Ruler) (*Own, error) {
-	g := ownGrant{rules, &tongs.Call{ID: "own_" + strings.ToLower(rand.Text()[:12])}, []tongs.Effect{{Kind: tongs.EffectExecute, Argv: cmd.Argv}}}
-	p := &process{commands: &commands{c, g}, cmd: cmd, effects: g.effects, denied: map[string]bool{}}
+// Own prepares a program of a person's own, in the whole roots. It is over with ctx. Of the host it is told which paths are
+// ruled.
+func (c *Confiner) Own(ctx context.Context, cmd *tongs.Command, host tongs.PermitHost) (*Own, error) {
+	effects := []tongs.Effect{{Kind: tongs.EffectExecute, Argv: cmd.Argv}}
+	call := &tongs.Call{ID: "own_" + strings.ToLower(rand.Text()[:12])}
+	permit := tongs.NewPermit(ctx, call, effects, c.opt.Workspace.Zones(), host)
+	p := &process{commands: &commands{c, permit}, cmd: cmd, effects: effects, denied: map[string]bool{}}
 	policy, err := p.policy()
 	if err != nil {
 		return nil, err
@@ -50,19 +52,4 @@ func (o *Own) Finish(res *sandbox.Result) (held []Held, left []string) {
 		held = append(held, p.Held)
 	}
 	return held, o.p.held.left
-}
-
-// ownGrant is what a person decided who runs a program themselves.
-type ownGrant struct {
-	workspace.Ruler
-	call    *tongs.Call
-	effects []tongs.Effect
-}
-
-func (g ownGrant) Call() *tongs.Call       { return g.call }
-func (g ownGrant) Effects() []tongs.Effect { return g.effects }
-func (g ownGrant) Sent(string)             {}
-
-func (g ownGrant) Extend(context.Context, string, ...tongs.Effect) error {
-	return tongs.Errorf(tongs.CodeApprovalRequired, "nobody is asked about a program that a person runs themselves")
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/sandbox"
-	"github.com/tongs-ai/tongs/workspace"
 )
 
 // maxRuled is how many files are looked at for paths that rules name.
@@ -19,18 +18,14 @@ var errTooMany = errors.New("too many files")
 // ruled keeps a program from the paths that rules name and that were not decided for this call: what may not be read is
 // hidden, what may not be changed is protected. A command need not say which files it opens, so the sandbox must know.
 // It fails where there are more files than can be looked at: a rule that cannot be kept is a refusal.
-func (c *Confiner) ruled(p *sandbox.Policy, g tongs.Grant) error {
+func (c *Confiner) ruled(p *sandbox.Policy, permit *tongs.Permit) error {
 	kinds := ruledKinds(c.opt.Rules())
 	if kinds == 0 {
 		return nil
 	}
-	ruler, ok := g.(workspace.Ruler)
-	if !ok {
-		return tongs.Errorf(tongs.CodeInternal, "there are rules about paths, and what was decided does not say which of them hold")
-	}
-	effects, left := g.Effects(), maxRuled
+	effects, left := permit.Effects(), maxRuled
 	for _, root := range c.opt.Workspace.Present() {
-		whole := naming(ruler, kinds, effects, tongs.Path{Root: root.Name, Rel: "."})
+		whole := naming(permit, kinds, effects, tongs.Path{Root: root.Name, Rel: "."})
 		narrow(p, root.Dir, whole(tongs.EffectRead), whole(tongs.EffectWrite))
 		err := filepath.WalkDir(root.Dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || name == root.Dir {
@@ -44,7 +39,7 @@ func (c *Confiner) ruled(p *sandbox.Policy, g tongs.Grant) error {
 				return err
 			}
 			at := tongs.Path{Root: root.Name, Rel: filepath.ToSlash(rel)}
-			if !keep(p, naming(ruler, kinds, effects, at), name) || !d.IsDir() {
+			if !keep(p, naming(permit, kinds, effects, at), name) || !d.IsDir() {
 				return nil
 			}
 			return filepath.SkipDir
@@ -76,9 +71,9 @@ func narrow(p *sandbox.Policy, root string, unread, unwritten bool) {
 }
 
 // naming tells by kind of effect whether a rule names a path, and nobody decided about it.
-func naming(ruler workspace.Ruler, kinds tongs.EffectKinds, effects []tongs.Effect, at tongs.Path) func(tongs.EffectKind) bool {
+func naming(permit *tongs.Permit, kinds tongs.EffectKinds, effects []tongs.Effect, at tongs.Path) func(tongs.EffectKind) bool {
 	return func(kind tongs.EffectKind) bool {
-		return kinds.Has(kind) && ruler.Ruled(kind, at) && !slices.ContainsFunc(effects, func(e tongs.Effect) bool {
+		return kinds.Has(kind) && permit.Ruled(kind, at) && !slices.ContainsFunc(effects, func(e tongs.Effect) bool {
 			return e.Kind == kind && !e.Unknown && e.Path == at
 		})
 	}

@@ -18,7 +18,7 @@ var _ tongs.Scoped = (*commands)(nil)
 // names, and sealed roots.
 func (c *commands) Scope(readOnly bool) (string, error) {
 	var p sandbox.Policy
-	effects := c.grant.Effects()
+	effects := c.permit.Effects()
 	write := writing(sandbox.Decided)
 	if readOnly {
 		write = nil
@@ -26,7 +26,7 @@ func (c *commands) Scope(readOnly bool) (string, error) {
 	c.roots(&p, write)
 	c.names(&p, effects)
 	c.seal(&p, &tongs.Command{Dir: tongs.Path{Rel: "."}}, effects)
-	if err := c.ruled(&p, c.grant); err != nil {
+	if err := c.ruled(&p, c.permit); err != nil {
 		return "", err
 	}
 	var writable []string

@@ -1,7 +1,6 @@
 package confine_test
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 
@@ -9,17 +8,6 @@ import (
 	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/workspace"
 )
-
-// fixed is a grant of some effects, and no more.
-type fixed []tongs.Effect
-
-func (fixed) Call() *tongs.Call         { return &tongs.Call{ID: "c", Tool: "run"} }
-func (g fixed) Effects() []tongs.Effect { return g }
-func (fixed) Sent(string)               {}
-
-func (fixed) Extend(context.Context, string, ...tongs.Effect) error {
-	return tongs.Errorf(tongs.CodeDenied, "no")
-}
 
 // A program that is kept for later calls was given what was decided for the call that it was started for. A call for which
 // less was decided has another scope, so that it is not served by that program.
@@ -35,7 +23,8 @@ func TestScopesAreThoseOfWhatWasDecided(t *testing.T) {
 	run := tongs.Effect{Kind: tongs.EffectExecute, Argv: []string{"m", "tool"}}
 	scope := func(more ...tongs.Effect) string {
 		t.Helper()
-		s, err := c.Commands(fixed(append([]tongs.Effect{run}, more...))).(tongs.Scoped).Scope(false)
+		permit := tongs.NewPermit(t.Context(), &tongs.Call{ID: "c", Tool: "run"}, append([]tongs.Effect{run}, more...), ws.Zones(), nil)
+		s, err := c.Commands(permit).(tongs.Scoped).Scope(false)
 		if err != nil {
 			t.Fatal(err)
 		}

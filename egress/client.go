@@ -18,7 +18,7 @@ import (
 // client makes the requests of one call.
 type client struct {
 	*Egress
-	grant tongs.Grant
+	permit *tongs.Permit
 }
 
 // errTimeout is why an exchange ends whose time is over.
@@ -181,7 +181,7 @@ func hostPort(t netguard.Target, scheme string) string {
 
 // decide returns once the target may be reached, or why it may not.
 func (x *exchange) decide(t netguard.Target, sends bool, why string, from *url.URL) error {
-	name, tool := t.Name(), x.grant.Call().Tool
+	name, tool := t.Name(), x.permit.Call().Tool
 	configured := x.opt.Configured(tool, name)
 	sends = sends && !configured // a person said that this is sent there
 	special := t.Special() && !configured && !x.opt.Private(name)
@@ -189,7 +189,7 @@ func (x *exchange) decide(t netguard.Target, sends bool, why string, from *url.U
 		return e.Kind == tongs.EffectNetwork && !e.Unknown && strings.EqualFold(e.Host, name) &&
 			(e.Sends || !sends) && (e.MustAsk || !special)
 	}
-	if slices.ContainsFunc(x.grant.Effects(), asked) {
+	if slices.ContainsFunc(x.permit.Effects(), asked) {
 		x.sent(t, sends)
 		return nil
 	}
@@ -207,7 +207,7 @@ func (x *exchange) decide(t netguard.Target, sends bool, why string, from *url.U
 		effect.MustAsk, effect.Why = true, WhySpecial
 	}
 	defer x.clock.hold()()
-	if err := x.grant.Extend(x.ctx, reason, effect); err != nil {
+	if err := x.permit.Decide(x.ctx, tongs.More{Reason: reason, Effects: []tongs.Effect{effect}}); err != nil {
 		return err
 	}
 	x.sent(t, sends)
@@ -226,18 +226,18 @@ func orNone(u *url.URL) *url.URL {
 
 func (x *exchange) sent(t netguard.Target, sends bool) {
 	if sends {
-		x.grant.Sent("sent data to " + t.Name())
+		x.permit.Sent("sent data to " + t.Name())
 	}
 }
 
 // private reports whether the target may be a special address.
 func (x *exchange) private(t netguard.Target) bool {
 	name := t.Name()
-	if x.opt.Private(name) || x.opt.Configured(x.grant.Call().Tool, name) {
+	if x.opt.Private(name) || x.opt.Configured(x.permit.Call().Tool, name) {
 		return true
 	}
 	// A person who was asked saw the address itself, not a name that leads to it.
-	return t.Special() && slices.ContainsFunc(x.grant.Effects(), func(e tongs.Effect) bool {
+	return t.Special() && slices.ContainsFunc(x.permit.Effects(), func(e tongs.Effect) bool {
 		return e.Kind == tongs.EffectNetwork && e.MustAsk && strings.EqualFold(e.Host, name)
 	})
 }
@@ -295,11 +295,8 @@ func (x *exchange) isProxy(t netguard.Target) bool {
 
 // logged puts each connection into the row of the call, besides telling whoever else wants to know.
 func (x *exchange) logged(also func(netguard.Attempt)) func(netguard.Attempt) {
-	row, _ := x.grant.(tongs.Connected)
 	return func(a netguard.Attempt) {
-		if row != nil {
-			row.Connected(a.String())
-		}
+		x.permit.Connected(a.String())
 		if also != nil {
 			also(a)
 		}

@@ -103,7 +103,7 @@ type Egress struct {
 func New(opt Options) *Egress { return &Egress{opt: opt.withDefaults(), hosts: map[string]*host{}} }
 
 // HTTP is what engine.Options.HTTP wants.
-func (e *Egress) HTTP(g tongs.Grant) tongs.HTTP { return &client{Egress: e, grant: g} }
+func (e *Egress) HTTP(p *tongs.Permit) tongs.HTTP { return &client{Egress: e, permit: p} }
 
 // host is what is known of one host that is talked to.
 type host struct {

@@ -24,7 +24,7 @@ import (
 	"github.com/tongs-ai/tongs/netguard"
 )
 
-// grant is what was decided for a call of these tests.
+// grant is what was decided for a call of these tests, and the host of its permits.
 type grant struct {
 	tool   string
 	extend func(reason string, e tongs.Effect) error
@@ -36,40 +36,35 @@ type grant struct {
 	connections []string
 }
 
-func (g *grant) Call() *tongs.Call { return &tongs.Call{Tool: g.tool} }
-
-func (g *grant) Effects() []tongs.Effect {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.effects
+// permit is that of the call. What is decided later counts for it alone.
+func (g *grant) permit() *tongs.Permit {
+	return tongs.NewPermit(context.Background(), &tongs.Call{Tool: g.tool}, g.effects, nil, g)
 }
 
-func (g *grant) Extend(_ context.Context, reason string, effects ...tongs.Effect) error {
+func (g *grant) Decide(_ context.Context, more tongs.More) ([]tongs.Effect, error) {
 	g.mu.Lock()
-	g.asked = append(g.asked, effects...)
+	g.asked = append(g.asked, more.Effects...)
 	g.mu.Unlock()
 	if g.extend == nil {
-		return tongs.Errorf(tongs.CodeDenied, "no")
+		return nil, tongs.Errorf(tongs.CodeDenied, "no")
 	}
-	if err := g.extend(reason, effects[0]); err != nil {
-		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.effects = append(g.effects, effects...)
-	return nil
+	return more.Effects, g.extend(more.Reason, more.Effects[0])
 }
 
-func (g *grant) Sent(what string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.sent = append(g.sent, what)
+func (g *grant) Settle(context.Context, *tongs.Outcome) ([]tongs.Change, error) {
+	return nil, tongs.Errorf(tongs.CodeDenied, "no")
 }
 
-func (g *grant) Connected(where string) {
+func (g *grant) Ruled(tongs.EffectKind, *tongs.Path) (func(tongs.Path) bool, bool) { return nil, false }
+
+func (g *grant) Note(kind tongs.NoteKind, what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.connections = append(g.connections, where)
+	if kind == tongs.NoteSent {
+		g.sent = append(g.sent, what)
+	} else {
+		g.connections = append(g.connections, what)
+	}
 }
 
 func decided(hosts ...string) *grant {
@@ -122,7 +117,7 @@ func TestOnlyWhatWasDecidedIsReached(t *testing.T) {
 	defer server.Close()
 	e := egress.New(egress.Options{Guard: guard(server.Listener.Addr())})
 	g := decided("a.test", "b.test:8080")
-	client := e.HTTP(g)
+	client := e.HTTP(g.permit())
 	for address, want := range map[string]string{
 		"http://a.test/": "200 a.test", "http://A.TEST./": "200 a.test", "http://b.test:8080/x": "200 b.test:8080", "http://a.test:80/": "200 a.test",
 	} {
@@ -182,7 +177,7 @@ func TestPrivateAddresses(t *testing.T) {
 	for address, want := range map[string]tongs.Code{
 		"http://10.0.0.1/": tongs.CodeDenied, "http://name.test/": tongs.CodeNetworkError, "http://meant.test/": "", "http://localhost/": "",
 	} {
-		if _, err := get(t, e.HTTP(g), address); tongs.CodeOf(err) != want {
+		if _, err := get(t, e.HTTP(g.permit()), address); tongs.CodeOf(err) != want {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -225,7 +220,7 @@ func TestRetries(t *testing.T) {
 		{"DELETE", "/", "503 ", 1},
 	} {
 		n.Store(0)
-		got, err := do(t, e.HTTP(g), c.method, "http://a.test"+c.path, nil)
+		got, err := do(t, e.HTTP(g.permit()), c.method, "http://a.test"+c.path, nil)
 		if got != c.want || n.Load() != c.requests || (c.want == "") != (tongs.CodeOf(err) == tongs.CodeNetworkError) {
 			t.Errorf("%s %s: %q after %d requests, %v", c.method, c.path, got, n.Load(), err)
 		}
@@ -262,7 +257,7 @@ func TestConcurrency(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if _, err := get(t, e.HTTP(decided("a.test")), "http://a.test/"); err != nil {
+			if _, err := get(t, e.HTTP(decided("a.test").permit()), "http://a.test/"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -304,14 +299,14 @@ func TestProxy(t *testing.T) {
 		},
 	})
 	g := decided("a.test")
-	if got, err := get(t, e.HTTP(g), "http://a.test/x"); err != nil || got != "200 by proxy" {
+	if got, err := get(t, e.HTTP(g.permit()), "http://a.test/x"); err != nil || got != "200 by proxy" {
 		t.Errorf("%q %v", got, err)
 	}
-	if _, err := get(t, e.HTTP(g), "https://a.test/x"); tongs.CodeOf(err) != tongs.CodeNetworkError {
+	if _, err := get(t, e.HTTP(g.permit()), "https://a.test/x"); tongs.CodeOf(err) != tongs.CodeNetworkError {
 		t.Errorf("%v", err)
 	}
 	for _, address := range []string{"http://b.test/", "http://127.0.0.1/", "http://169.254.169.254/"} {
-		if _, err := get(t, e.HTTP(g), address); tongs.CodeOf(err) != tongs.CodeDenied {
+		if _, err := get(t, e.HTTP(g.permit()), address); tongs.CodeOf(err) != tongs.CodeDenied {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -333,7 +328,7 @@ func TestEnvironmentIsNotLookedAt(t *testing.T) {
 		t.Setenv(name, "http://evil.test:3128")
 	}
 	e := egress.New(egress.Options{Guard: guard(server.Listener.Addr())})
-	if got, err := get(t, e.HTTP(decided("a.test")), "http://a.test/x"); err != nil || got != "200 /x" {
+	if got, err := get(t, e.HTTP(decided("a.test").permit()), "http://a.test/x"); err != nil || got != "200 /x" {
 		t.Errorf("%q %v", got, err)
 	}
 }
@@ -354,13 +349,13 @@ func TestHTTP2(t *testing.T) {
 	roots.AddCert(server.Certificate())
 	e := egress.New(egress.Options{Guard: guard(server.Listener.Addr()), TLS: &tls.Config{RootCAs: roots}, HeaderBytes: 50_000, Retries: -1})
 	g := decided("example.com", "other.test")
-	if got, err := get(t, e.HTTP(g), "https://example.com/"); err != nil || got != "200 HTTP/2.0" {
+	if got, err := get(t, e.HTTP(g.permit()), "https://example.com/"); err != nil || got != "200 HTTP/2.0" {
 		t.Errorf("%q %v", got, err)
 	}
-	if _, err := get(t, e.HTTP(g), "https://other.test/"); tongs.CodeOf(err) != tongs.CodeNetworkError || !strings.Contains(err.Error(), "certificate") {
+	if _, err := get(t, e.HTTP(g.permit()), "https://other.test/"); tongs.CodeOf(err) != tongs.CodeNetworkError || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a certificate of another name: %v", err)
 	}
-	if _, err := get(t, e.HTTP(g), "https://example.com/large"); tongs.CodeOf(err) != tongs.CodeNetworkError {
+	if _, err := get(t, e.HTTP(g.permit()), "https://example.com/large"); tongs.CodeOf(err) != tongs.CodeNetworkError {
 		t.Errorf("headers over the limit: %v", err)
 	}
 }
@@ -401,7 +396,7 @@ func TestSends(t *testing.T) {
 
 func ExampleEgress_HTTP() {
 	e := egress.New(egress.Options{})
-	client := e.HTTP(decided("example.com"))
+	client := e.HTTP(decided("example.com").permit())
 	req, _ := http.NewRequest(http.MethodGet, "http://elsewhere.example/", http.NoBody)
 	_, err := client.Do(req)
 	fmt.Println(err)

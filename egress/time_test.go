@@ -42,7 +42,7 @@ func TestRate(t *testing.T) {
 		})
 		began := time.Now()
 		for range 5 {
-			if got, err := get(t, e.HTTP(decided("a.test")), "http://a.test/"); err != nil || got != "200 ok" {
+			if got, err := get(t, e.HTTP(decided("a.test").permit()), "http://a.test/"); err != nil || got != "200 ok" {
 				t.Fatalf("%q %v", got, err)
 			}
 		}
@@ -73,7 +73,7 @@ func TestClockIsHeldWhileSomebodyIsAsked(t *testing.T) {
 			return nil
 		}}
 		req, _ := http.NewRequest(http.MethodGet, "http://a.test/", http.NoBody)
-		res, err := e.HTTP(slow).Do(req)
+		res, err := e.HTTP(slow.permit()).Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestClockIsHeldWhileSomebodyIsAsked(t *testing.T) {
 		hang = true
 		began := time.Now()
 		req, _ = http.NewRequestWithContext(egress.WithTimeout(context.Background(), 5*time.Second), http.MethodGet, "http://a.test/", http.NoBody)
-		if res, err = e.HTTP(decided("a.test")).Do(req); err != nil {
+		if res, err = e.HTTP(decided("a.test").permit()).Do(req); err != nil {
 			t.Fatal(err)
 		}
 		_, err = io.ReadAll(res.Body)
@@ -104,12 +104,12 @@ func TestForgottenBody(t *testing.T) {
 		})
 		for range 3 {
 			req, _ := http.NewRequestWithContext(egress.WithTimeout(context.Background(), 30*time.Second), http.MethodGet, "http://a.test/", http.NoBody)
-			if _, err := e.HTTP(decided("a.test")).Do(req); err != nil && tongs.CodeOf(err) != tongs.CodeTimeout {
+			if _, err := e.HTTP(decided("a.test").permit()).Do(req); err != nil && tongs.CodeOf(err) != tongs.CodeTimeout {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
 		}
-		if got, err := get(t, e.HTTP(decided("a.test")), "http://a.test/"); err != nil || got != "200 ok" {
+		if got, err := get(t, e.HTTP(decided("a.test").permit()), "http://a.test/"); err != nil || got != "200 ok" {
 			t.Errorf("%q %v", got, err)
 		}
 	})

@@ -45,8 +45,8 @@ type Options struct {
 	// Output bounds what results show.
 	Output output.Bounds
 	// Commands and HTTP make what runs programs and requests for one call. Nil refuses both.
-	Commands func(tongs.Grant) tongs.Commands
-	HTTP     func(tongs.Grant) tongs.HTTP
+	Commands func(*tongs.Permit) tongs.Commands
+	HTTP     func(*tongs.Permit) tongs.HTTP
 	// Outcomes reports whether Commands can run programs on a copy of the files, and have what they changed decided
 	// afterwards. Nil means that they cannot.
 	Outcomes func(context.Context) bool
@@ -70,8 +70,9 @@ type Engine struct {
 	validator schema.Validator
 	// session is that of calls which name none.
 	session string
-	// roots identifies the workspace and its zones, empty where there is none.
+	// roots identifies the workspace and its zones, empty where there is none; zones are all of it.
 	roots string
+	zones []tongs.Zone
 }
 
 var _ tongs.Caller = (*Engine)(nil)
@@ -110,10 +111,10 @@ func New(opt Options) (*Engine, error) {
 		opt.State = newMemoryState().session
 	}
 	if opt.Commands == nil {
-		opt.Commands = func(tongs.Grant) tongs.Commands { return noCommands{} }
+		opt.Commands = func(*tongs.Permit) tongs.Commands { return noCommands{} }
 	}
 	if opt.HTTP == nil {
-		opt.HTTP = func(tongs.Grant) tongs.HTTP { return noHTTP{} }
+		opt.HTTP = func(*tongs.Permit) tongs.HTTP { return noHTTP{} }
 	}
 	if opt.Outcomes == nil {
 		opt.Outcomes = func(context.Context) bool { return false }
@@ -123,7 +124,7 @@ func New(opt Options) (*Engine, error) {
 	}
 	e := &Engine{opt: opt, session: id.New("s")}
 	if opt.Workspace != nil {
-		e.roots = opt.Workspace.Digest()
+		e.roots, e.zones = opt.Workspace.Digest(), opt.Workspace.Zones()
 	}
 	return e, nil
 }
@@ -310,34 +311,39 @@ func (c *caller) outside(effects []tongs.Effect) string {
 	return ""
 }
 
-// zones are the parts of the roots that every scope leaves, and whether any scope limits them.
-func (c *caller) zones() (left []tongs.Zone, limited bool) {
+// limited reports whether a scope limits the zones.
+func (c *caller) limited() bool {
+	return slices.ContainsFunc(c.scopes, func(scope tongs.Scope) bool { return scope.Zones != nil })
+}
+
+// zones are the parts of the roots that every scope leaves.
+func (c *caller) zones() []tongs.Zone {
+	left := c.engine.zones
 	for _, scope := range c.scopes {
-		if scope.Zones == nil {
-			continue
+		if scope.Zones != nil {
+			left = both(left, scope.Zones)
 		}
-		if !limited {
-			left, limited = scope.Zones, true
-			continue
-		}
-		var both []tongs.Zone
-		for _, a := range left {
-			for _, b := range scope.Zones {
-				switch z := (tongs.Zone{Writable: a.Writable && b.Writable}); {
-				case a.Path.Contains(b.Path):
-					z.Path = b.Path
-					both = append(both, z)
-				case b.Path.Contains(a.Path):
-					z.Path = a.Path
-					both = append(both, z)
-				}
+	}
+	return left
+}
+
+// both are the parts that two lists of zones have in common.
+func both(as, bs []tongs.Zone) (common []tongs.Zone) {
+	for _, a := range as {
+		for _, b := range bs {
+			switch z := (tongs.Zone{Writable: a.Writable && b.Writable}); {
+			case a.Path.Contains(b.Path):
+				z.Path = b.Path
+				common = append(common, z)
+			case b.Path.Contains(a.Path):
+				z.Path = a.Path
+				common = append(common, z)
 			}
 		}
-		left = both
 	}
-	return slices.DeleteFunc(slices.Clone(left), func(z tongs.Zone) bool { // read-only, and writable by another word
-		return !z.Writable && slices.ContainsFunc(left, func(o tongs.Zone) bool { return o.Writable && o.Path.Contains(z.Path) })
-	}), limited
+	return slices.DeleteFunc(slices.Clone(common), func(z tongs.Zone) bool { // read-only, and writable by another word
+		return !z.Writable && slices.ContainsFunc(common, func(o tongs.Zone) bool { return o.Writable && o.Path.Contains(z.Path) })
+	})
 }
 
 func agentName(name string) string {

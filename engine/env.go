@@ -9,7 +9,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/policy"
-	"github.com/tongs-ai/tongs/workspace"
 )
 
 // view is what the tool sees while it plans.
@@ -25,19 +24,20 @@ func (w *walk) files() tongs.FileView {
 }
 
 // env is what the tool may reach while it runs.
-func (w *walk) env(g *grant) *tongs.Env {
+func (w *walk) env(r *running) *tongs.Env {
+	permit := r.permit()
 	inner := &caller{
 		engine: w.engine, scopes: w.caller.scopes, inherited: len(w.caller.scopes), parent: w.call, depth: w.caller.depth + 1,
 		ancestors: append(slices.Clone(w.caller.ancestors), w.call.ID),
 	}
 	env := &tongs.Env{
-		Call: w.info(), Granted: w.permissions(), Files: noFiles{}, State: liveState{w.engine.opt.State(w.call.Session), g}, Dir: w.dir,
-		Commands: w.engine.opt.Commands(g), HTTP: w.engine.opt.HTTP(g),
-		Caller: &liveCaller{inner, g},
-		Output: g.output, Update: w.sink.update,
+		Call: w.info(), Granted: w.permissions(), Files: noFiles{}, State: liveState{w.engine.opt.State(w.call.Session), r}, Dir: w.dir,
+		Commands: w.engine.opt.Commands(permit), HTTP: w.engine.opt.HTTP(permit),
+		Caller: &liveCaller{inner, r},
+		Output: r.output, Update: w.sink.update,
 	}
-	if _, zoned := w.caller.zones(); w.engine.opt.Workspace != nil && !(zoned && w.aloof()) {
-		env.Files = w.engine.opt.Workspace.Files(w.dir, g)
+	if w.engine.opt.Workspace != nil && !(w.caller.limited() && w.aloof()) {
+		env.Files = w.engine.opt.Workspace.Files(w.dir, permit)
 	}
 	return env
 }
@@ -58,114 +58,94 @@ func (w *walk) toolCall() *tongs.Call {
 	return &c
 }
 
-// grant is what one run of a tool was allowed. Once the run ended it allows nothing.
-type grant struct {
-	walk  *walk
-	ctx   context.Context // of the run
-	timer *timer
+// running is one run of a tool: the host of its permit, and what the rest of its Env asks whether the run is over.
+type running struct {
+	walk *walk
+	// ctx is that of the run; life is that of the permit, which lasts until the tool returned or was left behind.
+	ctx, life context.Context
+	timer     *timer
 
-	mu      sync.Mutex
-	effects []tongs.Effect
-	sent    []string
-	over    bool
+	mu   sync.Mutex
+	sent []string
 
-	extending sync.Mutex
+	deciding sync.Mutex
 }
 
-var (
-	_ tongs.Grant          = (*grant)(nil)
-	_ tongs.Showing        = (*grant)(nil)
-	_ tongs.Zoned          = (*grant)(nil)
-	_ workspace.BelowRuler = (*grant)(nil)
-)
+var _ tongs.PermitHost = (*running)(nil)
 
-func (g *grant) Call() *tongs.Call { return g.walk.toolCall() }
-
-func (g *grant) Effects() []tongs.Effect {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.over {
-		return nil
+// permit is what the run was allowed.
+func (r *running) permit() *tongs.Permit {
+	w := r.walk
+	call := *w.call
+	call.Tool = w.spec.Name
+	p := tongs.NewPermit(r.life, &call, w.effects, w.caller.zones(), r)
+	if w.deferred || w.onCopy {
+		p.RunOnCopy()
 	}
-	return slices.Clip(g.effects)
+	return p
 }
 
-// Zones implements tongs.Zoned.
-func (g *grant) Zones() ([]tongs.Zone, bool) { return g.walk.caller.zones() }
-
-// Ruled implements workspace.Ruler.
-func (g *grant) Ruled(kind tongs.EffectKind, p tongs.Path) bool {
-	return policy.Ruled(g.walk.input(), tongs.Effect{Kind: kind, Path: p})
-}
-
-// RuledBelow implements workspace.BelowRuler.
-func (g *grant) RuledBelow(dir tongs.Path) func(tongs.Path) bool {
-	return policy.RuledBelow(g.walk.input(), dir)
-}
-
-func (g *grant) Sent(what string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.sent = append(g.sent, what)
+// Ruled implements tongs.PermitHost.
+func (r *running) Ruled(kind tongs.EffectKind, below *tongs.Path) (named func(tongs.Path) bool, any bool) {
+	return policy.RuledTest(r.walk.input(), kind, below)
 }
 
 // maxConnections is how many connections a row tells of one by one.
 const maxConnections = 100
 
-// Connected implements tongs.Connected.
-func (g *grant) Connected(where string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.over {
+// Note implements tongs.PermitHost.
+func (r *running) Note(kind tongs.NoteKind, what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dead() {
 		return
 	}
-	switch n := len(g.walk.connections); {
+	if kind == tongs.NoteSent {
+		r.sent = append(r.sent, what)
+		return
+	}
+	switch n := len(r.walk.connections); {
 	case n < maxConnections:
-		g.walk.connections = append(g.walk.connections, where)
+		r.walk.connections = append(r.walk.connections, what)
 	case n == maxConnections:
-		g.walk.connections = append(g.walk.connections, "and more")
+		r.walk.connections = append(r.walk.connections, "and more")
 	}
 }
 
-// Extend decides further effects while the tool waits.
-func (g *grant) Extend(ctx context.Context, reason string, effects ...tongs.Effect) error {
-	return g.ExtendShowing(ctx, reason, nil, effects...)
+// Decide implements tongs.PermitHost.
+func (r *running) Decide(ctx context.Context, more tongs.More) (effects []tongs.Effect, err error) {
+	err = r.asking(ctx, func(ctx context.Context) error {
+		effects, err = r.walk.extend(ctx, more)
+		return err
+	})
+	return effects, err
 }
 
-// ExtendShowing implements tongs.Showing.
-func (g *grant) ExtendShowing(
-	ctx context.Context, reason string, preview func(context.Context) (string, error), effects ...tongs.Effect,
-) error {
-	return g.asking(ctx, func(ctx context.Context) error {
-		effects, err := g.walk.extend(ctx, reason, preview, effects)
-		if err != nil {
-			return err
-		}
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.effects = append(slices.Clip(g.effects), effects...)
-		return nil
+// Settle implements tongs.PermitHost.
+func (r *running) Settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Change, err error) {
+	err = r.asking(ctx, func(ctx context.Context) error {
+		keep, err = r.walk.settle(ctx, o)
+		return err
 	})
+	return keep, err
 }
 
 // asking has something decided while the tool waits, one thing at a time. The time-out of the call waits too.
-func (g *grant) asking(ctx context.Context, decide func(context.Context) error) error {
-	g.extending.Lock()
-	defer g.extending.Unlock()
-	if g.dead() {
+func (r *running) asking(ctx context.Context, decide func(context.Context) error) error {
+	r.deciding.Lock()
+	defer r.deciding.Unlock()
+	if r.dead() {
 		return errDead
 	}
-	ctx, cancel := g.bind(ctx)
+	ctx, cancel := r.bind(ctx)
 	defer cancel()
-	defer g.timer.hold()()
+	defer r.timer.hold()()
 	return decide(ctx)
 }
 
 // extend decides effects that a running tool met. What was refused leaves no trace in what the call may do, and the call
 // goes on as it was approved.
-func (w *walk) extend(
-	ctx context.Context, reason string, preview func(context.Context) (string, error), effects []tongs.Effect,
-) (_ []tongs.Effect, err error) {
+func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Effect, err error) {
 	plan, notes, needed, approved, question, answered, args := w.plan, w.notes, w.needed, w.approved, w.question, w.answered, w.call.Args
 	defer func() {
 		w.plan = plan
@@ -173,18 +153,18 @@ func (w *walk) extend(
 			w.notes, w.needed, w.approved, w.question, w.answered, w.call.Args = notes, needed, approved, question, answered, args
 		}
 	}()
-	if preview != nil {
+	if more.Preview != nil {
 		shown := *w.plan
-		shown.Preview, shown.Kind = preview, ""
+		shown.Preview, shown.Kind = more.Preview, ""
 		w.plan = &shown
 	}
-	if effects, err = w.check(effects); err != nil {
+	if effects, err = w.check(more.Effects); err != nil {
 		return nil, err
 	}
 	if err = w.decide(ctx, effects); err != nil {
 		return nil, err
 	}
-	w.notes = append(slices.Clip(w.notes), reason)
+	w.notes = append(slices.Clip(w.notes), more.Reason)
 	w.needed = append(slices.Clip(w.needed), effects...)
 	edited, err := w.ask(ctx, effects)
 	if err == nil && edited {
@@ -194,38 +174,33 @@ func (w *walk) extend(
 }
 
 // bind returns a context that also ends with the run, whichever context the tool chose.
-func (g *grant) bind(ctx context.Context) (context.Context, context.CancelFunc) {
+func (r *running) bind(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(g.ctx, cancel)
+	stop := context.AfterFunc(r.ctx, cancel)
 	return ctx, func() {
 		stop()
 		cancel()
 	}
 }
 
-func (g *grant) dead() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.over
-}
+func (r *running) dead() bool { return r.life.Err() != nil }
 
-// end revokes the grant and returns what was changed under it. The context of the run must be cancelled, so that
-// nobody is asked any more.
-func (g *grant) end() []string {
-	g.extending.Lock()
-	defer g.extending.Unlock()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.over = true
-	return g.sent
+// ended returns what was changed under the permit, once nothing more can be: its life must be over, and the context of the
+// run cancelled, so that nobody is asked any more.
+func (r *running) ended() []string {
+	r.deciding.Lock()
+	defer r.deciding.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sent
 }
 
 // output returns the named stream of the run.
-func (g *grant) output(name string) tongs.Stream {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	w := g.walk
-	if g.over {
+func (r *running) output(name string) tongs.Stream {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.walk
+	if r.dead() {
 		return (output.Bounds{}).Stream("", name, nil)
 	}
 	if w.streams[name] == nil {
@@ -268,37 +243,37 @@ func (s *sink) close() {
 // liveCaller makes calls for a running tool, until it ended.
 type liveCaller struct {
 	caller tongs.Caller
-	grant  *grant
+	run    *running
 }
 
 func (c *liveCaller) Call(ctx context.Context, call *tongs.Call) *tongs.Result {
-	if c.grant.dead() {
+	if c.run.dead() {
 		return tongs.Failure(errDead)
 	}
-	ctx, cancel := c.grant.bind(ctx)
+	ctx, cancel := c.run.bind(ctx)
 	defer cancel()
 	return c.caller.Call(ctx, call)
 }
 
 func (c *liveCaller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanation, error) {
-	if c.grant.dead() {
+	if c.run.dead() {
 		return nil, errDead
 	}
 	return c.caller.Explain(ctx, call)
 }
 
 func (c *liveCaller) Within(scope tongs.Scope) tongs.Caller {
-	return &liveCaller{c.caller.Within(scope), c.grant}
+	return &liveCaller{c.caller.Within(scope), c.run}
 }
 
 // liveState is the session's state, which only a running tool can write.
 type liveState struct {
 	tongs.State
-	grant *grant
+	run *running
 }
 
 func (s liveState) Save(ctx context.Context, key string, v any) error {
-	if s.grant.dead() {
+	if s.run.dead() {
 		return errDead
 	}
 	return s.State.Save(ctx, key, v)

@@ -24,12 +24,14 @@ func (w *walk) execute(ctx context.Context) (res *tongs.Result, err error) {
 		return nil, ended(ctx, 0)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	g := &grant{walk: w, ctx: ctx, effects: w.effects}
+	life, revoke := context.WithCancel(w.always)
+	defer revoke()
+	r := &running{walk: w, ctx: ctx, life: life}
 	if w.call.Timeout > 0 {
-		g.timer = startTimer(w.call.Timeout, func() { cancel(errTimeout) })
-		defer g.timer.stop()
+		r.timer = startTimer(w.call.Timeout, func() { cancel(errTimeout) })
+		defer r.timer.stop()
 	}
-	env := w.env(g)
+	env := w.env(r)
 	call := w.toolCall()
 	began, waited := time.Now(), w.waited
 	res, err = await(ctx, w.engine.opt.Grace, func() (res *tongs.Result, err error) {
@@ -41,7 +43,8 @@ func (w *walk) execute(ctx context.Context) (res *tongs.Result, err error) {
 		err = ended(ctx, w.call.Timeout)
 	}
 	cancel(nil)
-	w.sent = append(w.sent, g.end()...)
+	revoke()
+	w.sent = append(w.sent, r.ended()...)
 	w.ran += time.Since(began) - (w.waited - waited)
 	return res, err
 }

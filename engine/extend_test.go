@@ -12,13 +12,14 @@ import (
 // extender is a runner of commands that asks for a protected name while it runs, showing what it is about.
 type extender struct {
 	tongs.Commands
-	grant tongs.Grant
+	permit *tongs.Permit
 }
 
 func (e extender) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, error) {
-	return nil, e.grant.(tongs.Showing).ExtendShowing(ctx, "it was found",
-		func(context.Context) (string, error) { return "the content", nil },
-		tongs.Effect{Kind: tongs.EffectWrite, Path: tongs.Path{Rel: ".envrc"}, Version: "held:1"})
+	return nil, e.permit.Decide(ctx, tongs.More{
+		Reason: "it was found", Preview: func(context.Context) (string, error) { return "the content", nil },
+		Effects: []tongs.Effect{{Kind: tongs.EffectWrite, Path: tongs.Path{Rel: ".envrc"}, Version: "held:1"}},
+	})
 }
 
 // What a running tool asks for shows its own preview. Refused, the call goes on as it was approved, and nothing says that
@@ -38,7 +39,7 @@ func TestExtendShowing(t *testing.T) {
 		})
 	for _, say := range []func(approval.Question) approval.Answer{no, yes} {
 		b := setup(t, []tongs.Tool{asking}, func(o *engine.Options) {
-			o.Commands = func(g tongs.Grant) tongs.Commands { return extender{grant: g} }
+			o.Commands = func(p *tongs.Permit) tongs.Commands { return extender{permit: p} }
 		})
 		b.person.answer = say
 		res := b.call("echo", `{"text":"x"}`)

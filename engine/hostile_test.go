@@ -170,7 +170,7 @@ func TestEveryResultIsBounded(t *testing.T) {
 func TestNeedToSendIsNotThePlannedFetch(t *testing.T) {
 	post := tongs.Effect{Kind: tongs.EffectNetwork, Host: "a.test", Sends: true}
 	runs := 0
-	fetch := &grantReader{run: func(g tongs.Grant) error {
+	fetch := &permitReader{run: func(g *tongs.Permit) error {
 		runs++
 		for _, e := range g.Effects() {
 			if e.Same(post) {
@@ -194,15 +194,15 @@ func TestNeedToSendIsNotThePlannedFetch(t *testing.T) {
 	must(t, b.call("echo", `{"text":"x"}`), tongs.CodeDenied)
 }
 
-// grantReader looks at the grant of the call that runs.
-type grantReader struct {
-	grant tongs.Grant
-	run   func(tongs.Grant) error
+// permitReader looks at the permit of the call that runs.
+type permitReader struct {
+	permit *tongs.Permit
+	run    func(*tongs.Permit) error
 }
 
-func (g *grantReader) http(grant tongs.Grant) tongs.HTTP { g.grant = grant; return nil }
+func (r *permitReader) http(permit *tongs.Permit) tongs.HTTP { r.permit = permit; return nil }
 
-func (g *grantReader) check() error { return g.run(g.grant) }
+func (r *permitReader) check() error { return r.run(r.permit) }
 
 // A call that a tool makes ends with the tool's own, whichever context the tool gave it.
 func TestInnerCallEndsWithTheOuter(t *testing.T) {

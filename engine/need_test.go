@@ -116,21 +116,21 @@ func TestNeedAfterADirectWriteIsANewQuestion(t *testing.T) {
 
 // follower is what makes requests: it decides each host on the way, as the network guard will.
 type follower struct {
-	grant tongs.Grant
-	hops  []string
+	permit *tongs.Permit
+	hops   []string
 }
 
 func (f follower) Do(req *http.Request) (*http.Response, error) {
 	for _, host := range append([]string{req.URL.Host}, f.hops...) {
 		effect := tongs.Effect{Kind: tongs.EffectNetwork, Host: host}
 		decided := false
-		for _, e := range f.grant.Effects() {
+		for _, e := range f.permit.Effects() {
 			decided = decided || e.SameTarget(effect)
 		}
 		if decided {
 			continue
 		}
-		if err := f.grant.Extend(req.Context(), "redirected to "+host, effect); err != nil {
+		if err := f.permit.Decide(req.Context(), tongs.More{Reason: "redirected to " + host, Effects: []tongs.Effect{effect}}); err != nil {
 			return nil, err
 		}
 	}
@@ -154,7 +154,7 @@ func TestNeedRedirectToAnotherHostResumes(t *testing.T) {
 		})
 	hops := []string{"b.test", "c.test", "d.test", "e.test", "f.test", "g.test"}
 	with := func(o *engine.Options) {
-		o.HTTP = func(g tongs.Grant) tongs.HTTP { return follower{g, hops} }
+		o.HTTP = func(p *tongs.Permit) tongs.HTTP { return follower{p, hops} }
 		rules(
 			tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: "*.test", Decision: tongs.Ask},
 			tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: "evil.test", Decision: tongs.Blocked},

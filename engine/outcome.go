@@ -18,8 +18,6 @@ const byProgram = " by the program"
 // maxShown is how many changes a question, and the row of the call, list one by one.
 const maxShown = 500
 
-var _ tongs.Judging = (*grant)(nil)
-
 // defers reports whether the call runs on a copy before it is decided: nobody said anything about what it would do, all
 // of that can be taken back, and nobody gave it more than a call begins with.
 func (w *walk) defers(ctx context.Context) bool {
@@ -72,18 +70,6 @@ func (w *walk) rehearsable(ctx context.Context) error {
 			"%s cannot be run dry, since programs cannot be run on a copy of the files here; 'tongs doctor' says why", w.spec.Name)
 	}
 	return nil
-}
-
-// Deferred implements tongs.Judging.
-func (g *grant) Deferred() bool { return g.walk.deferred || g.walk.onCopy || g.walk.call.DryRun }
-
-// Judge implements tongs.Judging.
-func (g *grant) Judge(ctx context.Context, o *tongs.Outcome) (keep []tongs.Change, err error) {
-	err = g.asking(ctx, func(ctx context.Context) error {
-		keep, err = g.walk.settle(ctx, o)
-		return err
-	})
-	return keep, err
 }
 
 // settle decides what a program did to a copy, and returns what of it may hold.

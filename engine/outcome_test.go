@@ -24,17 +24,16 @@ type copying struct {
 	deferred bool
 }
 
-func (c *copying) commands(g tongs.Grant) tongs.Commands { return &copyingFor{c, g} }
+func (c *copying) commands(p *tongs.Permit) tongs.Commands { return &copyingFor{c, p} }
 
 type copyingFor struct {
 	*copying
-	grant tongs.Grant
+	permit *tongs.Permit
 }
 
 func (c *copyingFor) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, error) {
 	c.runs++
-	judging := c.grant.(tongs.Judging)
-	if c.deferred = judging.Deferred(); !c.deferred {
+	if c.deferred = c.permit.OnCopy(); !c.deferred {
 		return &tongs.Exit{}, nil
 	}
 	if c.refuse {
@@ -42,7 +41,7 @@ func (c *copyingFor) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, er
 			Effects: []tongs.Effect{{Kind: tongs.EffectExecute, Argv: []string{"./migrate.sh"}}}, Reason: "no copy", Direct: true,
 		}
 	}
-	keep, err := judging.Judge(ctx, &tongs.Outcome{
+	keep, err := c.permit.Settle(ctx, &tongs.Outcome{
 		Changes:  c.changes,
 		Identify: func(context.Context) error { return nil },
 		Preview:  func(context.Context) (string, error) { return "the diff", nil },

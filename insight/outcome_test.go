@@ -17,16 +17,15 @@ import (
 // onCopy stands for what runs programs on a copy: it hands in changes to be decided.
 type onCopy struct {
 	tongs.Commands
-	grant   tongs.Grant
+	permit  *tongs.Permit
 	changes []tongs.Change
 }
 
 func (c *onCopy) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, error) {
-	judging := c.grant.(tongs.Judging)
-	if !judging.Deferred() {
+	if !c.permit.OnCopy() {
 		return &tongs.Exit{}, nil
 	}
-	_, err := judging.Judge(ctx, &tongs.Outcome{
+	_, err := c.permit.Settle(ctx, &tongs.Outcome{
 		Changes:  c.changes,
 		Identify: func(context.Context) error { return nil },
 		Preview:  func(context.Context) (string, error) { return "", nil },
@@ -63,7 +62,7 @@ func migrate(t *testing.T, files ...string) *shop {
 	s.Engine, err = engine.New(engine.Options{
 		Registry: reg, Workspace: s.ws, Audit: s.log, Grants: s.grants, Outcomes: func(context.Context) bool { return true },
 		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{})},
-		Commands: func(g tongs.Grant) tongs.Commands { return &onCopy{grant: g, changes: changes} },
+		Commands: func(p *tongs.Permit) tongs.Commands { return &onCopy{permit: p, changes: changes} },
 	})
 	if err != nil {
 		t.Fatal(err)

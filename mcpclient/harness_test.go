@@ -134,15 +134,10 @@ func (d *desk) swap() {
 	d.registry.Swap(set)
 }
 
-// grant is what a person who starts a server by hand decided.
-type grant struct{ effects []tongs.Effect }
-
-func (g grant) Call() *tongs.Call       { return &tongs.Call{ID: "by-hand"} }
-func (g grant) Effects() []tongs.Effect { return g.effects }
-func (g grant) Extend(context.Context, string, ...tongs.Effect) error {
-	return tongs.Errorf(tongs.CodeDenied, "no")
+// permit is that of a person who starts a server by hand.
+func (d *desk) permit(effects []tongs.Effect) *tongs.Permit {
+	return tongs.NewPermit(context.Background(), &tongs.Call{ID: "by-hand"}, effects, []tongs.Zone{{Path: tongs.Path{Rel: "."}, Writable: true}}, nil)
 }
-func (g grant) Sent(string) {}
 
 func (d *desk) look(tb testing.TB) *mcpclient.Review {
 	tb.Helper()
@@ -150,7 +145,7 @@ func (d *desk) look(tb testing.TB) *mcpclient.Review {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	v, err := d.set.Look(context.Background(), "srv", d.confined.Commands(grant{effects}), d.dir)
+	v, err := d.set.Look(context.Background(), "srv", d.confined.Commands(d.permit(effects)), d.dir)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func TestAProgramThatIsSwappedWhileItStarts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			commands := touching{d.confined.Commands(grant{effects}), func() {
+			commands := touching{d.confined.Commands(d.permit(effects)), func() {
 				err := swap(path)
 				if err == nil && name == "changed" {
 					err = os.Rename(path+".x", path)
@@ -201,7 +201,7 @@ func TestWhatCannotBePinnedIsRefused(t *testing.T) {
 		d := newDesk(t, func(o *mcpclient.Options) {
 			o.Servers[0].Command, o.Servers[0].Args = argv[0], argv[1:]
 		})
-		_, err := d.set.Look(t.Context(), "srv", d.confined.Commands(grant{}), d.dir)
+		_, err := d.set.Look(t.Context(), "srv", d.confined.Commands(d.permit(nil)), d.dir)
 		if tongs.CodeOf(err) != tongs.CodeConfigError || !strings.Contains(err.Error(), "cannot be pinned") || !strings.Contains(err.Error(), "pin: none") {
 			t.Errorf("%v: %v", argv, err)
 		}

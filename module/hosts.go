@@ -235,30 +235,6 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ownGrant is what is decided where nobody else is asked: by a person who reviews a module, or for a program that can
-// change nothing.
-type ownGrant struct {
-	id      string
-	effects []tongs.Effect
-}
-
-// Call implements tongs.Grant.
-func (g ownGrant) Call() *tongs.Call { return &tongs.Call{ID: g.id, Tool: "module"} }
-
-// Effects implements tongs.Grant.
-func (g ownGrant) Effects() []tongs.Effect { return g.effects }
-
-// Sent implements tongs.Grant.
-func (g ownGrant) Sent(string) {}
-
-// Extend implements tongs.Grant.
-func (g ownGrant) Extend(context.Context, string, ...tongs.Effect) error {
-	return tongs.Errorf(tongs.CodeDenied, "nobody is asked about more than starting the module")
-}
-
-// Ruled keeps the program from every path, where rules speak of some.
-func (g ownGrant) Ruled(tongs.EffectKind, tongs.Path) bool { return true }
-
 // aside is the launch of a host that changes nothing and reaches nothing: to say what the tools are, and whether a call
 // needs approval.
 func (m *mod) aside(s *snapshot) (*launch, error) {
@@ -266,8 +242,10 @@ func (m *mod) aside(s *snapshot) (*launch, error) {
 		return nil, errors.New("this program cannot run modules aside")
 	}
 	effects := []tongs.Effect{m.effect(s, "load")}
+	// Nobody is asked about more, and where there are rules about paths it is kept from every path.
+	permit := tongs.NewPermit(m.set.life, &tongs.Call{ID: "module-" + m.key, Tool: "module"}, effects, m.set.opt.Zones, nil)
 	return &launch{key: "aside", Launch: mcpclient.Launch{
-		Commands: m.set.opt.Commands(ownGrant{"module-" + m.key, effects}), Effects: effects, Dir: m.set.opt.Workspace, ReadOnly: true,
+		Commands: m.set.opt.Commands(permit), Effects: effects, Dir: m.set.opt.Workspace, ReadOnly: true,
 	}}, nil
 }
 

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"context"
 	"errors"
 	"os/exec"
 	"slices"
@@ -25,9 +26,11 @@ type Options struct {
 	NoApprovals bool
 	// Workspace is the host path of the workspace.
 	Workspace string
-	// Commands run programs with what a grant holds, as engine.Options.Commands does: for reviews, and for functions that
-	// say whether a call needs approval. Nil runs neither, so that such calls are asked about.
-	Commands func(tongs.Grant) tongs.Commands
+	// Commands run programs with what a permit allows, as engine.Options.Commands does: for reviews, and for functions that
+	// say whether a call needs approval. Nil runs neither, so that such calls are asked about. Zones are the parts of the
+	// roots that these programs read; none lets them run nowhere.
+	Commands func(*tongs.Permit) tongs.Commands
+	Zones    []tongs.Zone
 	// LoadTime is how long a module may take to load: 60 s. Timeout is how long a call may take: 120 s.
 	LoadTime, Timeout time.Duration
 	// LookPath finds the program that a language needs: exec.LookPath.
@@ -47,6 +50,9 @@ type Set struct {
 	validator schema.Validator
 	changing  sync.Mutex
 	checked   sync.Map // directories of programs that are as they were made
+	// life is that of the permits of programs that outlive a call; it ends with the set.
+	life context.Context
+	end  context.CancelFunc
 
 	mu      sync.Mutex
 	modules []*mod
@@ -64,6 +70,7 @@ func New(opt Options) (*Set, error) {
 		opt.OnChange = func() {}
 	}
 	s := &Set{opt: opt, store: store{opt.State}}
+	s.life, s.end = context.WithCancel(context.Background())
 	s.hosts.set = s
 	var errs []error
 	for _, c := range opt.Modules {
@@ -133,7 +140,10 @@ func (s *Set) changed() {
 }
 
 // Close ends every host and returns when they are gone.
-func (s *Set) Close() { s.hosts.close() }
+func (s *Set) Close() {
+	s.hosts.close()
+	s.end()
+}
 
 // Status says how far a module can be used.
 type Status string

@@ -47,6 +47,16 @@ func RuledBelow(in Input, dir tongs.Path) func(p tongs.Path) bool {
 	}
 }
 
+// RuledTest returns Ruled for effects of one kind, as tongs.PermitHost wants it: for any path or, for reads, for what is below
+// a directory whose read was decided.
+func RuledTest(in Input, kind tongs.EffectKind, below *tongs.Path) (named func(tongs.Path) bool, any bool) {
+	if below != nil && kind == tongs.EffectRead {
+		named = RuledBelow(in, *below)
+		return named, named != nil
+	}
+	return func(p tongs.Path) bool { return Ruled(in, tongs.Effect{Kind: kind, Path: p}) }, true
+}
+
 // names reports whether a rule that is in force asks for or blocks what its pattern names, and that is the effect at
 // hand.
 func (j *judge) names(r *tongs.Rule) bool { return j.speaks(r) && matches(r.Pattern, j.e.Path) }

@@ -79,7 +79,7 @@ func newBench(t testing.TB, more ...tongs.Tool) *bench {
 	b.engine, err = engine.New(engine.Options{
 		Registry: b.registry, Workspace: b.ws, Output: output.Bounds{Spill: spill, Limits: output.Limits{Content: 4000}},
 		Reviewed: func(src tongs.Source) bool { return b.trusts(src) },
-		HTTP:     func(tongs.Grant) tongs.HTTP { return answering{} },
+		HTTP:     func(*tongs.Permit) tongs.HTTP { return answering{} },
 		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{approval.Callback(b.answer)}},
 	})
 	b.must(err)

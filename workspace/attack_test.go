@@ -98,7 +98,7 @@ func TestSwappingRace(t *testing.T) {
 			any := &grant{effects: []tongs.Effect{
 				{Kind: tongs.EffectRead, Unknown: true}, {Kind: tongs.EffectWrite, Unknown: true}, {Kind: tongs.EffectDelete, Unknown: true},
 			}}
-			files := w.Files(in("."), any)
+			files := any.of(w)
 			for i := 0; i < 40 || swaps.Load() < 40; i++ {
 				attack(t, files, i)
 			}
@@ -185,7 +185,7 @@ func TestRemoveWhileItGrows(t *testing.T) {
 			_ = os.Remove(dir)
 		}
 	})
-	files := w.Files(in("."), &grant{effects: []tongs.Effect{{Kind: tongs.EffectDelete, Unknown: true}}})
+	files := (&grant{effects: []tongs.Effect{{Kind: tongs.EffectDelete, Unknown: true}}}).of(w)
 	for range 30 {
 		_, err := files.Remove(t.Context(), in("d"), true)
 		if err != nil && tongs.CodeOf(err) == tongs.CodeInternal {

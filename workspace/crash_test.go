@@ -205,7 +205,7 @@ func childCount(name string) error {
 			if err != nil {
 				return err
 			}
-			err = addLine(ctx, w.Files(in("."), &grant{effects: checked}), p, fmt.Sprintf("%s-%d\n", name, i))
+			err = addLine(ctx, (&grant{effects: checked}).of(w), p, fmt.Sprintf("%s-%d\n", name, i))
 			if err == nil {
 				break
 			}

@@ -9,29 +9,19 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
-// Files returns what a running call may do with files: what grant's effects say, looked up at each operation. Reading
-// needs a read effect on the path or a directory above it, or any effect on the very path; a secret needs one on the
-// very path, and so does what a rule names, where the grant is a Ruler. Writing and deleting need their effect with the
-// version of what is there now, or what this Files itself left there. Anything else is a *tongs.Need. Once grant has no
-// effects, everything fails, open files too.
-func (w *Workspace) Files(dir tongs.Path, grant tongs.Grant) tongs.Files {
-	f := &files{view: view{w: w, dir: dir}, grant: grant, made: map[tongs.Path]tongs.Version{}}
-	f.ruler, _ = grant.(Ruler)
-	return f
-}
-
-// Ruler may be implemented by the grant of a call that rules apply to.
-type Ruler interface {
-	// Ruled reports whether a rule asks for or blocks the effect on exactly this path, so that one on a directory above
-	// it, or one that is unknown, does not cover it.
-	Ruled(kind tongs.EffectKind, p tongs.Path) bool
+// Files returns what a running call may do with files: what the effects of its permit say, looked up at each operation.
+// Reading needs a read effect on the path or a directory above it, or any effect on the very path; a secret needs one on
+// the very path, and so does what a rule names. Writing and deleting need their effect with the version of what is there
+// now, or what this Files itself left there. Anything else is a *tongs.Need. Once the permit has no effects, everything
+// fails, open files too.
+func (w *Workspace) Files(dir tongs.Path, permit *tongs.Permit) tongs.Files {
+	return &files{view: view{w: w, dir: dir}, permit: permit, made: map[tongs.Path]tongs.Version{}}
 }
 
 type files struct {
 	view
-	grant tongs.Grant
-	ruler Ruler // may be nil
-	mu    sync.Mutex
+	permit *tongs.Permit
+	mu     sync.Mutex
 	// made holds the versions that this call's own changes left.
 	made map[tongs.Path]tongs.Version
 }
@@ -40,7 +30,7 @@ func lastName(p tongs.Path) string { return path.Base(p.Rel) }
 
 // alive fails once the call has ended.
 func (f *files) alive() error {
-	if len(f.grant.Effects()) == 0 {
+	if len(f.permit.Effects()) == 0 {
 		return tongs.Errorf(tongs.CodeCancelled, "the call has ended; its files can no longer be used")
 	}
 	return nil
@@ -102,7 +92,7 @@ func (f *files) ReadDir(p tongs.Path) iter.Seq2[tongs.FileInfo, error] {
 // mayStat is mayRead for what a directory shows anyway: a secret's size and times, and the directories above a path
 // that was decided.
 func (f *files) mayStat(p tongs.Path) error {
-	for _, e := range f.grant.Effects() {
+	for _, e := range f.permit.Effects() {
 		if !e.Kind.OnPath() {
 			continue
 		}
@@ -121,20 +111,16 @@ func (f *files) mayRead(p tongs.Path) error {
 		return err
 	}
 	_, secret := f.w.Secret(p)
-	for _, e := range f.grant.Effects() {
+	for _, e := range f.permit.Effects() {
 		switch {
 		case !e.Kind.OnPath():
 		case !e.Unknown && e.Path == p && (e.MustAsk || !secret):
 			return nil
-		case e.Kind == tongs.EffectRead && !secret && (e.Unknown || e.Path.Contains(p)) && !f.ruled(e.Kind, p):
+		case e.Kind == tongs.EffectRead && !secret && (e.Unknown || e.Path.Contains(p)) && !f.permit.Ruled(e.Kind, p):
 			return nil
 		}
 	}
 	return f.need("nobody decided that it may be read", tongs.Effect{Kind: tongs.EffectRead, Path: p})
-}
-
-func (f *files) ruled(kind tongs.EffectKind, p tongs.Path) bool {
-	return f.ruler != nil && f.ruler.Ruled(kind, p)
 }
 
 // need asks for effects, complete as Check makes them.
@@ -156,7 +142,7 @@ func (f *files) decided(kind tongs.EffectKind, p tongs.Path) (tongs.Effect, erro
 	}
 	_, protected := f.w.Protected(p)
 	var wider *tongs.Effect
-	for _, e := range f.grant.Effects() {
+	for _, e := range f.permit.Effects() {
 		switch {
 		case e.Kind != kind:
 		case !e.Unknown && e.Path == p:
@@ -165,7 +151,7 @@ func (f *files) decided(kind tongs.EffectKind, p tongs.Path) (tongs.Effect, erro
 			}
 			return e, nil
 		case protected:
-		case (e.Unknown || kind == tongs.EffectDelete && e.Path.Contains(p)) && !f.ruled(kind, p):
+		case (e.Unknown || kind == tongs.EffectDelete && e.Path.Contains(p)) && !f.permit.Ruled(kind, p):
 			wider = &e
 		}
 	}
@@ -248,5 +234,5 @@ func (f *files) leave(p tongs.Path, v tongs.Version, what string) {
 	f.mu.Lock()
 	f.made[p] = v
 	f.mu.Unlock()
-	f.grant.Sent(what)
+	f.permit.Sent(what)
 }

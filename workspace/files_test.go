@@ -371,7 +371,7 @@ func TestNestedRootsAreNeverRemoved(t *testing.T) {
 	_, err := w.Check([]tongs.Effect{deleting(in("build"))})
 	wantCode(t, err, tongs.CodePermissionDenied, "holds the zone /cache")
 	g := &grant{effects: []tongs.Effect{{Kind: tongs.EffectDelete, Unknown: true}, {Kind: tongs.EffectWrite, Unknown: true}}}
-	files := w.Files(in("."), g)
+	files := g.of(w)
 	_, err = files.Remove(t.Context(), in("build"), true)
 	wantCode(t, err, tongs.CodePermissionDenied)
 	wantCode(t, files.Rename(t.Context(), in("build"), in("b"), tongs.Renaming{}), tongs.CodePermissionDenied)

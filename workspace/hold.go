@@ -30,7 +30,7 @@ func (f *files) Hold(ctx context.Context, effects []tongs.Effect) (release func(
 	}
 	return func(changed string) {
 		if changed != "" {
-			f.grant.Sent(changed)
+			f.permit.Sent(changed)
 		}
 		unlock()
 	}, nil
@@ -75,7 +75,7 @@ func (f *files) heldBy(want tongs.Effect) (bool, error) {
 	}
 	_, protected := f.w.Protected(want.Path)
 	covered := false
-	decided := f.grant.Effects()
+	decided := f.permit.Effects()
 	for _, e := range decided {
 		switch {
 		case e.Kind != want.Kind:
@@ -90,7 +90,7 @@ func (f *files) heldBy(want tongs.Effect) (bool, error) {
 			return true, nil
 		case protected:
 		case e.Unknown, e.Path.Contains(want.Path) && (e.Kind == tongs.EffectDelete || replaces(decided, e)):
-			covered = !f.ruled(want.Kind, want.Path)
+			covered = !f.permit.Ruled(want.Kind, want.Path)
 		}
 	}
 	return covered, nil

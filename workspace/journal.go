@@ -46,7 +46,7 @@ func (f *files) keep(ctx context.Context, c Changing) (done func(made bool), err
 	if f.w.journal == nil {
 		return func(bool) {}, nil
 	}
-	c.Call, c.Roots = f.grant.Call(), f.w.tops()
+	c.Call, c.Roots = f.permit.Call(), f.w.tops()
 	done, err = f.w.journal.Keep(ctx, &c)
 	if err != nil {
 		code, say := explain(err)

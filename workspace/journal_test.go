@@ -13,9 +13,10 @@ import (
 )
 
 func unknownFiles(w *Workspace) tongs.Files {
-	return w.Files(in("."), &grant{effects: []tongs.Effect{
+	g := &grant{effects: []tongs.Effect{
 		{Kind: tongs.EffectRead, Unknown: true}, {Kind: tongs.EffectWrite, Unknown: true}, {Kind: tongs.EffectDelete, Unknown: true},
-	}})
+	}}
+	return g.of(w)
 }
 
 // recorder is a journal that notes what it is told.
@@ -123,7 +124,7 @@ func TestHold(t *testing.T) {
 		{Kind: tongs.EffectDelete, Path: in("d"), Version: version("d")},
 	}}
 	hold := func(kind tongs.EffectKind, rel string) error {
-		release, err := w.Files(in("."), g).(tongs.Holder).Hold(t.Context(), []tongs.Effect{{Kind: kind, Path: in(rel)}})
+		release, err := g.of(w).(tongs.Holder).Hold(t.Context(), []tongs.Effect{{Kind: kind, Path: in(rel)}})
 		if err == nil {
 			release("")
 		}

@@ -20,15 +20,12 @@ const maxRuled = 50
 // mayTouch checks that rules let a call do to p, and where it is a directory to everything below it, what was decided
 // for p as a whole. It is a Need of the effects that a rule names and nobody decided.
 func (f *files) mayTouch(ctx context.Context, p tongs.Path, st stat, touches ...touch) error {
-	if f.ruler == nil {
-		return nil
-	}
-	decided := f.grant.Effects()
+	decided := f.permit.Effects()
 	var open []tongs.Effect
 	visit := func(rel string) bool {
 		for _, t := range touches {
 			e := tongs.Effect{Kind: t.kind, Path: tongs.Path{Root: t.to.Root, Rel: path.Join(t.to.Rel, rel)}}
-			if f.ruled(e.Kind, e.Path) && !slices.ContainsFunc(decided, e.SameTarget) {
+			if f.permit.Ruled(e.Kind, e.Path) && !slices.ContainsFunc(decided, e.SameTarget) {
 				open = append(open, e)
 			}
 		}

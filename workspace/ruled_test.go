@@ -3,25 +3,10 @@ package workspace
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/tongs-ai/tongs"
 )
-
-// ruled is a grant under rules, given as effects that must be decided by name.
-type ruled struct {
-	grant
-	rules []string
-}
-
-func (r *ruled) Ruled(kind tongs.EffectKind, p tongs.Path) bool {
-	return slices.Contains(r.rules, tongs.Effect{Kind: kind, Path: p}.String())
-}
-
-func (r *ruled) RuledBelow(tongs.Path) func(tongs.Path) bool {
-	return func(p tongs.Path) bool { return r.Ruled(tongs.EffectRead, p) }
-}
 
 // What a rule names is covered neither by an effect on a directory above it nor by one that is unknown.
 func TestRuledPathsAreDecidedByName(t *testing.T) {
@@ -29,9 +14,7 @@ func TestRuledPathsAreDecidedByName(t *testing.T) {
 	files := func(rules []string, effects ...tongs.Effect) tongs.Files {
 		checked, err := w.Check(effects)
 		must(t, err)
-		g := &ruled{rules: rules}
-		g.set(checked...)
-		return w.Files(in("."), g)
+		return (&grant{rules: rules, effects: checked}).of(w)
 	}
 	anything := func(kind tongs.EffectKind) tongs.Effect { return tongs.Effect{Kind: kind, Unknown: true} }
 	for _, wide := range []tongs.Effect{reading(in(".")), reading(in("d")), anything(tongs.EffectRead)} {
@@ -78,14 +61,13 @@ func TestRuledPathsAreListedBounded(t *testing.T) {
 	w := newWorkspace(t, names)
 	checked, err := w.Check([]tongs.Effect{deleting(in("d"))})
 	must(t, err)
-	g := &ruled{rules: rules}
-	g.set(checked...)
-	_, err = w.Files(in("."), g).Remove(t.Context(), in("d"), true)
+	g := &grant{rules: rules, effects: checked}
+	_, err = g.of(w).Remove(t.Context(), in("d"), true)
 	if need := wantNeed(t, err); len(need.Effects) != maxRuled {
 		t.Errorf("needs %d effects", len(need.Effects))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = w.Files(in("."), g).Remove(ctx, in("d"), true)
+	_, err = g.of(w).Remove(ctx, in("d"), true)
 	wantCode(t, err, tongs.CodeCancelled)
 }

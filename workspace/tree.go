@@ -27,7 +27,7 @@ func (f *files) Tree(p tongs.Path) (*tongs.Tree, error) {
 		return nil, fail("search", p, err)
 	}
 	t := &tongs.Tree{Path: p, Host: f.w.Host(p), Top: f.w.byName[p.Root].Dir, Dir: dir, Skip: f.skipper(p, decided)}
-	if f.ruledBelow(decided.Path) == nil {
+	if _, any := f.permit.RuledBelow(decided.Path); !any {
 		t.Scope = scope{f.w, p}
 	}
 	return t, nil
@@ -44,7 +44,7 @@ func (f *files) searchable(p tongs.Path) (tongs.Effect, error) {
 	if err := f.mayRead(p); err != nil {
 		return tongs.Effect{}, err
 	}
-	for _, e := range f.grant.Effects() {
+	for _, e := range f.permit.Effects() {
 		if e.Kind == tongs.EffectRead && (e.Unknown || e.Path.Contains(p)) {
 			return e, nil
 		}
@@ -56,7 +56,7 @@ func (f *files) searchable(p tongs.Path) (tongs.Effect, error) {
 func (f *files) skipper(p tongs.Path, decided tongs.Effect) func(string, bool) bool {
 	nested := f.w.rootsBelow(p)
 	secret := f.w.secretBelow(p)
-	ruled := f.ruledBelow(decided.Path)
+	ruled, any := f.permit.RuledBelow(decided.Path)
 	return func(rel string, dir bool) bool {
 		name := rel[strings.LastIndexByte(rel, '/')+1:]
 		if dir && (nested[rel] || f.alive() != nil || strings.HasPrefix(name, stagePrefix)) {
@@ -68,27 +68,7 @@ func (f *files) skipper(p tongs.Path, decided tongs.Effect) func(string, bool) b
 		case odd && secret(rel):
 			return true
 		}
-		return ruled != nil && ruled(p.Join(rel))
-	}
-}
-
-// BelowRuler may be implemented by a Ruler for searches, which ask about very many paths.
-type BelowRuler interface {
-	Ruler
-	// RuledBelow returns Ruled for reads of what is below dir, of which a read was decided; nil means that no rule names
-	// anything there. What it returns is safe for concurrent use.
-	RuledBelow(dir tongs.Path) func(p tongs.Path) bool
-}
-
-// ruledBelow returns what tells whether a rule names a path below dir, nil where none does.
-func (f *files) ruledBelow(dir tongs.Path) func(tongs.Path) bool {
-	switch r := f.ruler.(type) {
-	case nil:
-		return nil
-	case BelowRuler:
-		return r.RuledBelow(dir)
-	default:
-		return func(p tongs.Path) bool { return r.Ruled(tongs.EffectRead, p) }
+		return any && ruled(p.Join(rel))
 	}
 }
 

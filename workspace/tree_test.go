@@ -82,9 +82,8 @@ func TestTreeNeedsARead(t *testing.T) {
 
 func TestTreeHidesWhatRulesName(t *testing.T) {
 	w := newWorkspace(t, map[string]string{"d/a": "", "d/b": ""})
-	g := &ruled{rules: []string{"read d/b"}}
-	g.set(reading(in(".")))
-	tr := openTree(t, w.Files(in("."), g), in("d"))
+	g := &grant{rules: []string{"read d/b"}, effects: []tongs.Effect{reading(in("."))}}
+	tr := openTree(t, g.of(w), in("d"))
 	if tr.Skip("a", false) || !tr.Skip("b", false) {
 		t.Error("a rule names d/b alone")
 	}

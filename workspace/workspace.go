@@ -356,6 +356,17 @@ func (w *Workspace) Dir() string { return w.roots[0].Dir }
 // Roots returns the roots, the workspace first with an empty name, with their real host directories.
 func (w *Workspace) Roots() []Root { return slices.Clone(w.roots) }
 
+// Zones are the whole roots, for a call whose caller is not narrowed to a part of them. The workspace contains its
+// repository.
+func (w *Workspace) Zones() (zones []tongs.Zone) {
+	for _, r := range w.roots {
+		if r.Name != tongs.RepositoryRoot {
+			zones = append(zones, tongs.Zone{Path: tongs.Path{Root: r.Name, Rel: "."}, Writable: r.Writable})
+		}
+	}
+	return zones
+}
+
 // Present returns the roots that are there: a lazy one need not be.
 func (w *Workspace) Present() []Root {
 	w.mu.RLock()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,35 +15,60 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
-// grant is what a decided call hands to Files.
+// grant is what was decided for a call, and the host of its permits. Rules are effects that must be decided by name.
 type grant struct {
-	mu      sync.Mutex
 	effects []tongs.Effect
-	sent    []string
+	rules   []string
+	// files are those of the call, and end ends it.
+	files *files
+	end   context.CancelFunc
+
+	mu   sync.Mutex
+	sent []string
 }
 
-func (g *grant) Call() *tongs.Call { return &tongs.Call{} }
-
-func (g *grant) Effects() []tongs.Effect {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.effects
+func (g *grant) permit() *tongs.Permit {
+	ctx, cancel := context.WithCancel(context.Background())
+	g.end = cancel
+	return tongs.NewPermit(ctx, &tongs.Call{}, g.effects, nil, g)
 }
 
-func (g *grant) Extend(context.Context, string, ...tongs.Effect) error {
-	return errors.New("not in this test")
+// of returns the files of a call in the workspace.
+func (g *grant) of(w *Workspace) tongs.Files {
+	g.files = w.Files(in("."), g.permit()).(*files)
+	return g.files
 }
 
-func (g *grant) Sent(what string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.sent = append(g.sent, what)
-}
-
+// set has other effects decided for the same files. None end the call.
 func (g *grant) set(effects ...tongs.Effect) {
+	if len(effects) == 0 {
+		g.end()
+		return
+	}
+	g.effects = effects
+	g.files.permit = g.permit()
+}
+
+func (g *grant) Decide(context.Context, tongs.More) ([]tongs.Effect, error) {
+	return nil, errors.New("not in this test")
+}
+
+func (g *grant) Settle(context.Context, *tongs.Outcome) ([]tongs.Change, error) {
+	return nil, errors.New("not in this test")
+}
+
+func (g *grant) Ruled(kind tongs.EffectKind, _ *tongs.Path) (named func(tongs.Path) bool, any bool) {
+	return func(p tongs.Path) bool {
+		return slices.Contains(g.rules, tongs.Effect{Kind: kind, Path: p}.String())
+	}, len(g.rules) > 0
+}
+
+func (g *grant) Note(kind tongs.NoteKind, what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.effects = effects
+	if kind == tongs.NoteSent {
+		g.sent = append(g.sent, what)
+	}
 }
 
 func in(rel string) tongs.Path { return tongs.Path{Rel: rel} }
@@ -97,7 +123,7 @@ func decide(t testing.TB, w *Workspace, effects ...tongs.Effect) (tongs.Files, *
 		t.Fatalf("Check: %v", err)
 	}
 	g := &grant{effects: checked}
-	return w.Files(in("."), g), g
+	return g.of(w), g
 }
 
 func content(s string) func(io.Writer) error {

@@ -176,9 +176,9 @@ func TestFileThatAppearsBeforeTheCommandRuns(t *testing.T) {
 	b := newBench(t, no)
 	opt := b.Open(no.bench())
 	inner := opt.Commands
-	opt.Commands = func(g tongs.Grant) tongs.Commands {
+	opt.Commands = func(p *tongs.Permit) tongs.Commands {
 		b.Put("new", "precious", 0o644)
-		return inner(g)
+		return inner(p)
 	}
 	b.rebuild(opt)
 	b.fails(tongs.CodeDenied, "", "shell", args{"command": "echo x > new"})

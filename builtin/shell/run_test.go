@@ -257,7 +257,7 @@ func TestWhatOnlyReadsRunsReadOnly(t *testing.T) {
 	opt := b.Open(setup{}.bench())
 	var commands []tongs.Command
 	inner := opt.Commands
-	opt.Commands = func(g tongs.Grant) tongs.Commands { return recorder{inner(g), &commands} }
+	opt.Commands = func(p *tongs.Permit) tongs.Commands { return recorder{inner(p), &commands} }
 	b.rebuild(opt)
 	for command, want := range map[string]bool{
 		"cat a": true, "cat a | head -1 | wc -l": true, "grep -r x . || true": true, "ls -l; pwd": true,

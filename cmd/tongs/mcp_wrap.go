@@ -47,7 +47,7 @@ func (a *app) mcpWrapCommand() *cobra.Command {
 }
 
 func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
-	o, err := a.host().OpenOwn(&tongs.Command{
+	o, err := a.host().OpenOwn(ctx, &tongs.Command{
 		Argv: argv, Dir: tongs.Path{Rel: "."}, ReadOnly: w.readOnly, Server: strings.Join(append([]string{"wrap"}, argv...), "\x00"),
 	})
 	if err != nil {

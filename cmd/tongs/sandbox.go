@@ -43,7 +43,7 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&report, "report", false, "print limits, usage and denials on stderr")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time until everything is killed (default: 2m)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
-		o, err := a.host().OpenOwn(&tongs.Command{Argv: args, Dir: tongs.Path{Rel: "."}, ReadOnly: readOnly, Timeout: timeout})
+		o, err := a.host().OpenOwn(cmd.Context(), &tongs.Command{Argv: args, Dir: tongs.Path{Rel: "."}, ReadOnly: readOnly, Timeout: timeout})
 		if err != nil {
 			return err
 		}

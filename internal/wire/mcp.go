@@ -118,30 +118,12 @@ func (s *System) swapMCP() {
 	}
 }
 
-// ownGrant is what a person decides who starts a server by hand: nobody else is asked. The rules about paths hold for the
-// server as they do in any call of it.
-type ownGrant struct {
-	effects []tongs.Effect
-	input   policy.Input
-}
-
-// byHand is the grant of a person who starts a server.
-func (s *System) byHand(server string, effects []tongs.Effect) ownGrant {
+// byHand is the permit of a person who starts a server: nobody else is asked. The rules about paths hold for the server as
+// they do in any call of it.
+func (s *System) byHand(ctx context.Context, server string, effects []tongs.Effect) *tongs.Permit {
 	spec := &tongs.Spec{Name: server + "__", Toolset: "mcp", Source: tongs.Source{Kind: tongs.SourceMCP, Name: server}}
-	return ownGrant{effects, policy.Input{Spec: spec, Mode: s.Config.Mode, Chain: [][]tongs.Rule{s.Rules()}}}
-}
-
-// Ruled implements workspace.Ruler.
-func (g ownGrant) Ruled(kind tongs.EffectKind, p tongs.Path) bool {
-	return policy.Ruled(g.input, tongs.Effect{Kind: kind, Path: p})
-}
-
-func (g ownGrant) Call() *tongs.Call       { return &tongs.Call{ID: "by-hand", Tool: "mcp"} }
-func (g ownGrant) Effects() []tongs.Effect { return g.effects }
-func (g ownGrant) Sent(string)             {}
-
-func (g ownGrant) Extend(context.Context, string, ...tongs.Effect) error {
-	return tongs.Errorf(tongs.CodeDenied, "nobody is asked about more than starting the server")
+	host := policy.Unasked{Input: policy.Input{Spec: spec, Mode: s.Config.Mode, Chain: [][]tongs.Rule{s.Rules()}}}
+	return tongs.NewPermit(ctx, &tongs.Call{ID: "by-hand", Tool: "mcp"}, effects, s.Files.Zones(), host)
 }
 
 // LoginStore keeps logins beside what is known of the servers.
@@ -161,7 +143,7 @@ func (s *System) LookAtServer(ctx context.Context, name string, update bool) (*m
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.MCP.Look(ctx, name, s.Confined.Commands(s.byHand(name, effects)), s.Workspace)
+	v, err := s.MCP.Look(ctx, name, s.Confined.Commands(s.byHand(ctx, name, effects)), s.Workspace)
 	if need, ok := errors.AsType[*tongs.Need](err); ok {
 		return nil, needOf(name, need)
 	}

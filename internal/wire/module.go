@@ -57,7 +57,7 @@ func (s *System) addModules(h Host, o Options) error {
 		NoApprovals: o.Unattended && !h.ownState(s.StateDir), Workspace: s.Place.Workspace, OnChange: s.swapModules, Version: s.version,
 	}
 	if s.Confined != nil {
-		opt.Commands = s.Confined.Commands
+		opt.Commands, opt.Zones = s.Confined.Commands, s.Files.Zones()
 	}
 	set, err := module.New(opt)
 	if err != nil {

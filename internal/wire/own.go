@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"path/filepath"
@@ -33,7 +34,7 @@ func (o *Own) Close() {
 
 // OpenOwn prepares a program that a person runs themselves: with the roots, the limits and the rules of the configuration.
 // Only a server keeps a build cache.
-func (h Host) OpenOwn(cmd *tongs.Command) (_ *Own, err error) {
+func (h Host) OpenOwn(ctx context.Context, cmd *tongs.Command) (_ *Own, err error) {
 	o := &Own{}
 	defer func() {
 		if err != nil {
@@ -69,18 +70,15 @@ func (h Host) OpenOwn(cmd *tongs.Command) (_ *Own, err error) {
 		Runner: o.runner, Workspace: o.workspace, Scratch: filepath.Join(p.StateDir, "spill"), Shown: repository.Files,
 		Caches: kept, Rules: func() []tongs.Rule { return cfg.Rules }, Limits: commandLimits(cfg), Runs: runsDir(p.StateDir, o.workspace.Dir()),
 	})
-	o.Own, err = confined.Own(cmd, ownRuler{cfg})
+	o.Own, err = confined.Own(ctx, cmd, ownHost(cfg))
 	return o, err
 }
 
-// ownRuler tells which paths the rules of a configuration name, for a program that a person runs as the tool shell would.
-type ownRuler struct{ cfg *config.Config }
-
-// Ruled implements workspace.Ruler.
-func (r ownRuler) Ruled(kind tongs.EffectKind, p tongs.Path) bool {
-	return policy.Ruled(policy.Input{
-		Spec: &tongs.Spec{Name: "shell", Aliases: []string{"bash", "execute_command"}, Toolset: shell.Toolset}, Mode: r.cfg.Mode, Chain: [][]tongs.Rule{r.cfg.Rules},
-	}, tongs.Effect{Kind: kind, Path: p})
+// ownHost holds the rules of a configuration against a program that a person runs as the tool shell would.
+func ownHost(cfg *config.Config) tongs.PermitHost {
+	return policy.Unasked{Input: policy.Input{
+		Spec: &tongs.Spec{Name: "shell", Aliases: []string{"bash", "execute_command"}, Toolset: shell.Toolset}, Mode: cfg.Mode, Chain: [][]tongs.Rule{cfg.Rules},
+	}}
 }
 
 // zoneRoots are the roots of the configured zones.
