@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
@@ -85,84 +84,9 @@ func (a *app) approvalsShowCommand() *cobra.Command {
 		if format == "json" {
 			return a.json(q)
 		}
-		return a.printQuestion(q, sys.Previews)
+		return terminal.WriteQuestion(a.out, q, sys.Previews)
 	})
 	return cmd
-}
-
-func (a *app) printQuestion(q approval.Question, previews *approval.Previews) error {
-	var b strings.Builder
-	plain := func(string) lipgloss.Style { return lipgloss.NewStyle() }
-	line := func(label, text string) {
-		if text != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", label, clean(text))
-		}
-	}
-	line("question:", q.ID)
-	line("state:", string(q.StateAt(time.Now())))
-	line("tool:", q.Tool)
-	line("what:", q.Message)
-	line("because:", q.Why)
-	line("reason:", q.Reason)
-	line("agents:", strings.Join(q.Agents, " > "))
-	line("session:", q.Session)
-	line("workspace:", q.Workspace)
-	line("asked:", q.Created.Format(time.DateTime))
-	line("expires:", q.Expires.Format(time.DateTime))
-	for _, note := range q.Notes {
-		line("note:", note)
-	}
-	if q.ChangeCount > 0 {
-		line("approving:", "it ran on a copy, and an approval is for exactly these changes")
-		for _, c := range changeLines(q.Changes) {
-			line("changed:", c)
-		}
-		if left := q.ChangeCount - len(q.Changes); left > 0 {
-			line("changed:", fmt.Sprintf("and %d more", left))
-		}
-	} else {
-		for _, e := range effectLines(q.Effects) {
-			line("would:", e)
-		}
-	}
-	for _, r := range q.Remember {
-		line("rule:", r)
-	}
-	if q.Answer != nil {
-		word := "denied"
-		if q.Answer.Approved {
-			word = "approved (" + string(q.Answer.Scope) + ")"
-		}
-		line("answer:", fmt.Sprintf("%s by %s at the %s, %s", word, q.Answer.By, q.Answer.Channel, q.Answer.At.Format(time.DateTime)))
-		line("said:", q.Answer.Reason)
-	}
-	b.WriteString("arguments:\n")
-	quoted(&b, indented(q.Args), 120, 0, plain)
-	if q.Preview != "" {
-		b.WriteString("preview:\n")
-	}
-	if q.PreviewBytes == 0 && q.Preview != "" {
-		quoted(&b, q.Preview, 120, 0, plain)
-	}
-	if _, err := lipgloss.Fprint(a.out, b.String()); err != nil || q.PreviewBytes == 0 {
-		return err
-	}
-	f, err := previews.Open(q.ID)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	u := &untrusted{ReaderAt: f, size: q.PreviewBytes, style: plain}
-	for at := (spot{}); at.at < u.size; {
-		var rows []string
-		if rows, at, err = u.rows(at, 500, 120); err != nil {
-			return err
-		}
-		if _, err := lipgloss.Fprintln(a.out, strings.Join(rows, "\n")); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (a *app) approveCommand() *cobra.Command {
@@ -186,7 +110,7 @@ func (a *app) approveCommand() *cobra.Command {
 	cmd.RunE = a.run(func(cmd *cobra.Command, ids []string) error {
 		answer := approval.Answer{Approved: true, Scope: approval.Scope(scope), Reason: reason}
 		if args != "" {
-			raw, err := object([]byte(args))
+			raw, err := terminal.ParseObject([]byte(args))
 			if err != nil {
 				return usage{err}
 			}
@@ -196,7 +120,7 @@ func (a *app) approveCommand() *cobra.Command {
 			answer.Args = raw
 		}
 		for _, path := range keep {
-			answer.Keep = append(answer.Keep, keptPath(path))
+			answer.Keep = append(answer.Keep, terminal.KeptPath(path))
 		}
 		return a.answer(cmd.Context(), ids[0], answer)
 	})
@@ -229,7 +153,7 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 	if err != nil {
 		return err
 	}
-	answer.Channel, answer.By = "terminal", whoami()
+	answer.Channel, answer.By = "terminal", terminal.Whoami()
 	if _, err := approval.Admit(&q, answer, time.Now()); err != nil {
 		return err
 	}
@@ -239,7 +163,7 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 		}
 	}
 	if answer.Approved {
-		if err := a.confirmApproval(ctx, sys.Previews, q, answer); err != nil {
+		if err := terminal.ConfirmAnswer(ctx, sys.Previews, q, answer); err != nil {
 			return err
 		}
 	} else {
@@ -249,48 +173,15 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 		return err
 	}
 	if !answer.Approved {
-		fmt.Fprintf(a.err, "Denied %s.\n", clean(q.ID))
+		fmt.Fprintf(a.err, "Denied %s.\n", terminal.Clean(q.ID))
 		return nil
 	}
 	if q.ChangeCount > 0 {
-		fmt.Fprintf(a.err, "Approved %s. It counts when the same call is made again, and changes exactly the same.\n", clean(q.ID))
+		fmt.Fprintf(a.err, "Approved %s. It counts when the same call is made again, and changes exactly the same.\n", terminal.Clean(q.ID))
 		return nil
 	}
-	fmt.Fprintf(a.err, "Approved %s. It counts when the same call is made again.\n", clean(q.ID))
+	fmt.Fprintf(a.err, "Approved %s. It counts when the same call is made again.\n", terminal.Clean(q.ID))
 	return nil
-}
-
-func (a *app) confirmApproval(ctx context.Context, previews *approval.Previews, q approval.Question, answer approval.Answer) error {
-	t, err := openTerminal()
-	if err != nil {
-		return fmt.Errorf("approving needs a person at a real terminal, and this process has none; run 'tongs approvals approve %s' in one", q.ID)
-	}
-	defer t.close()
-	p := &prompt{terminal: t, asker: &asker{previews: previews}, q: q, palette: newPalette()}
-	if q.ChangeCount > 0 {
-		p.fold()
-		if q.PreviewBytes > 0 {
-			if err := p.pageAll(ctx); err != nil {
-				return err
-			}
-		}
-		p.showOutcome(q.PreviewBytes == 0, 0)
-	} else {
-		p.show(0)
-	}
-	switch {
-	case answer.Keep != nil:
-		p.showKept(answer.Keep)
-	case len(answer.Args) > 0:
-		fmt.Fprintln(t.w, "You approve it with these arguments instead:")
-		quoted(t.w, indented(answer.Args), t.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
-	case answer.Scope != approval.Once:
-		fmt.Fprintf(t.w, "%s will be allowed (%s) to:\n", clean(q.Tool), answer.Scope)
-		for _, line := range q.Remember {
-			fmt.Fprintln(t.w, "  "+clean(line))
-		}
-	}
-	return t.confirm(ctx, "approve it")
 }
 
 func (a *app) approvalsWatchCommand() *cobra.Command {
@@ -311,7 +202,7 @@ func (a *app) approvalsWatchCommand() *cobra.Command {
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
 		w := watcher{app: a, store: sys.Questions, format: format, seen: map[string]bool{}}
-		w.asker = &asker{cancel: cancel, validate: a.validateArgs, previews: sys.Previews}
+		w.Asker = &terminal.Asker{Cancel: cancel, Validate: a.validateArgs, Previews: sys.Previews}
 		return w.run(ctx)
 	})
 	return cmd
@@ -320,7 +211,7 @@ func (a *app) approvalsWatchCommand() *cobra.Command {
 // watcher shows each pending question once.
 type watcher struct {
 	*app
-	*asker
+	*terminal.Asker
 	store  approval.Store
 	format string
 	seen   map[string]bool
@@ -370,16 +261,16 @@ func (w *watcher) one(ctx context.Context, q approval.Question) error {
 	}()
 	answer, err := w.Ask(asking, q)
 	switch {
-	case ctx.Err() != nil || errors.Is(err, errCancelled):
+	case ctx.Err() != nil || errors.Is(err, terminal.ErrCancelled):
 		return nil
 	case err != nil && asking.Err() == nil:
 		return err
 	case err == nil && answer == nil: // no terminal
-		_, err := fmt.Fprintf(w.out, "%s  %s  %s\n", clean(q.ID), clean(q.Tool), clean(q.Message))
+		_, err := fmt.Fprintf(w.out, "%s  %s  %s\n", terminal.Clean(q.ID), terminal.Clean(q.Tool), terminal.Clean(q.Message))
 		return err
 	case answer != nil:
 		if err := w.store.Answer(ctx, q.ID, *answer); err != nil {
-			fmt.Fprintf(w.err, "tongs: %s\n", clean(err.Error()))
+			fmt.Fprintf(w.err, "tongs: %s\n", terminal.Clean(err.Error()))
 		}
 	}
 	return nil
@@ -408,7 +299,7 @@ func (a *app) completeQuestions(*cobra.Command, []string, string) ([]string, cob
 	}
 	var words []string
 	for _, q := range questions {
-		words = append(words, q.ID+"\t"+clean(q.Message))
+		words = append(words, q.ID+"\t"+terminal.Clean(q.Message))
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }

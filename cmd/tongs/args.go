@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/nearest"
+	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
 // maxStdin bounds the arguments read from standard input.
@@ -42,7 +42,7 @@ func arguments(ctx context.Context, spec *tongs.Spec, text string, words []strin
 			}
 		}
 		var err error
-		if raw, err = object(data); err != nil {
+		if raw, err = terminal.ParseObject(data); err != nil {
 			return nil, usage{err}
 		}
 		if len(words) == 0 {
@@ -99,19 +99,6 @@ func merged(spec *tongs.Spec, raw json.RawMessage, words []string) (json.RawMess
 		args[key] = value
 	}
 	return json.Marshal(args)
-}
-
-// object checks that data is one JSON object.
-func object(data []byte) (json.RawMessage, error) {
-	data = bytes.TrimSpace(data)
-	if len(data) == 0 || data[0] != '{' {
-		return nil, fmt.Errorf("the arguments are not a JSON object: %.40q; want for example {\"path\":\"go.mod\"}", data)
-	}
-	if !json.Valid(data) {
-		err := json.Unmarshal(data, new(map[string]json.RawMessage))
-		return nil, fmt.Errorf("the arguments are not valid JSON: %v", err)
-	}
-	return data, nil
 }
 
 // propertyOf finds the schema of an argument by its name or another spelling of it, nil where there is none.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
@@ -94,12 +95,12 @@ func (a *app) sink(format string) func(tongs.Update) {
 	if format == "json" {
 		return nil
 	}
-	terminal := isTerminal(a.err)
-	both := terminal && isTerminal(a.out)
+	live := terminal.IsTerminal(a.err)
+	both := live && terminal.IsTerminal(a.out)
 	return func(u tongs.Update) {
 		switch {
-		case u.Text != "" && terminal:
-			text := cleanLines(u.Text)
+		case u.Text != "" && live:
+			text := terminal.CleanLines(u.Text)
 			fmt.Fprint(a.err, text)
 			if both && a.shown.Len()+len(text) <= maxShown {
 				a.shown.WriteString(text)
@@ -108,9 +109,9 @@ func (a *app) sink(format string) func(tongs.Update) {
 			fmt.Fprint(a.err, u.Text)
 		case u.Waiting != "": // the question itself is shown by whoever asks it
 		case u.Title != "" && u.Total > 0:
-			fmt.Fprintf(a.err, "%s (%g of %g)\n", clean(u.Title), u.Done, u.Total)
+			fmt.Fprintf(a.err, "%s (%g of %g)\n", terminal.Clean(u.Title), u.Done, u.Total)
 		case u.Title != "":
-			fmt.Fprintln(a.err, clean(u.Title))
+			fmt.Fprintln(a.err, terminal.Clean(u.Title))
 		}
 	}
 }
@@ -135,7 +136,7 @@ func (a *app) printResult(res *tongs.Result, format string) error {
 		if partial := strings.TrimPrefix(res.Content, res.Error.Error()); strings.TrimSpace(partial) != "" {
 			a.printContent(strings.TrimPrefix(partial, "\n"))
 		}
-		fmt.Fprintf(a.err, "tongs: %s\n", cleanLines(res.Error.Error()))
+		fmt.Fprintf(a.err, "tongs: %s\n", terminal.CleanLines(res.Error.Error()))
 		return nil
 	}
 	if err := a.printContent(res.Content); err != nil {
@@ -146,15 +147,15 @@ func (a *app) printResult(res *tongs.Result, format string) error {
 		if at.Path != "" {
 			where = ", " + at.Path
 		}
-		fmt.Fprintf(a.err, "attachment: %s (%s, %d bytes%s)\n", clean(at.Name), clean(at.MIME), at.Size, clean(where))
+		fmt.Fprintf(a.err, "attachment: %s (%s, %d bytes%s)\n", terminal.Clean(at.Name), terminal.Clean(at.MIME), at.Size, terminal.Clean(where))
 	}
 	return nil
 }
 
 // printContent writes content as it is, or, to a terminal, without what the terminal would act on.
 func (a *app) printContent(content string) error {
-	if isTerminal(a.out) {
-		content = strings.TrimPrefix(cleanLines(content), strings.TrimSuffix(a.shown.String(), "\n"))
+	if terminal.IsTerminal(a.out) {
+		content = strings.TrimPrefix(terminal.CleanLines(content), strings.TrimSuffix(a.shown.String(), "\n"))
 		content = strings.TrimPrefix(content, "\n")
 	}
 	if content != "" && !strings.HasSuffix(content, "\n") {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/journal"
 )
@@ -179,12 +180,12 @@ func (a *app) showEntry(j *journal.Journal, e *journal.Entry, format string) err
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.out, "%s  %s  %s  session %s  %s\n", e.Time.Format(time.DateTime), clean(e.Tool), clean(e.Call), clean(e.Session), e.ID)
+		fmt.Fprintf(a.out, "%s  %s  %s  session %s  %s\n", e.Time.Format(time.DateTime), terminal.Clean(e.Tool), terminal.Clean(e.Call), terminal.Clean(e.Session), e.ID)
 		for _, u := range e.Undoes {
 			fmt.Fprintf(a.out, "  takes back %s\n", u.ID)
 		}
 		if by, err := j.UndoneBy(e.ID); err == nil && by != nil {
-			fmt.Fprintf(a.out, "  taken back by %s\n", clean(by.Call))
+			fmt.Fprintf(a.out, "  taken back by %s\n", terminal.Clean(by.Call))
 		}
 	}
 	for c, err := range j.Changes(e.ID) {
@@ -201,7 +202,7 @@ func (a *app) showEntry(j *journal.Journal, e *journal.Entry, format string) err
 		if c.Before.Lost != "" {
 			line += "  (cannot be brought back: " + c.Before.Lost + ")"
 		}
-		fmt.Fprintln(a.out, clean(line))
+		fmt.Fprintln(a.out, terminal.Clean(line))
 	}
 	return nil
 }
@@ -225,7 +226,7 @@ func (a *app) changesDiffCommand() *cobra.Command {
 							continue
 						}
 						before, after := j.Sides(&e, &c)
-						if _, err := fmt.Fprint(a.out, cleanLines(journal.Diff(c.Path, c.From, before, after))); err != nil {
+						if _, err := fmt.Fprint(a.out, terminal.CleanLines(journal.Diff(c.Path, c.From, before, after))); err != nil {
 							return err
 						}
 					}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
@@ -77,7 +78,7 @@ func (a *app) printConfig(cfg *config.Config) error {
 		case f.Found:
 			state = "read; not trusted, so that it can only narrow"
 		}
-		fmt.Fprintf(a.out, "# %s: %s (%s)\n", f.Layer, clean(f.Path), state)
+		fmt.Fprintf(a.out, "# %s: %s (%s)\n", f.Layer, terminal.Clean(f.Path), state)
 	}
 	fmt.Fprintln(a.out)
 	var rows [][]string
@@ -92,7 +93,7 @@ func (a *app) printConfig(cfg *config.Config) error {
 		return err
 	}
 	for _, i := range cfg.Ignored {
-		fmt.Fprintf(a.out, "# ignored: %s (%s): %s\n", clean(i.What), clean(i.Origin), clean(i.Why))
+		fmt.Fprintf(a.out, "# ignored: %s (%s): %s\n", terminal.Clean(i.What), terminal.Clean(i.Origin), terminal.Clean(i.Why))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/sandbox"
 )
@@ -45,7 +46,7 @@ func (a *app) doctorCommand() *cobra.Command {
 			return a.json(checks)
 		}
 		for _, c := range checks {
-			if _, err := fmt.Fprintf(a.out, "%-4s  %-13s %s\n", c.State, c.Name, cleanLines(c.Detail)); err != nil {
+			if _, err := fmt.Fprintf(a.out, "%-4s  %-13s %s\n", c.State, c.Name, terminal.CleanLines(c.Detail)); err != nil {
 				return err
 			}
 		}
@@ -220,10 +221,10 @@ func checkLog(ctx context.Context, db *durable.DB) (checks []check) {
 }
 
 func checkTerminal() check {
-	t, err := openTerminal()
+	t, err := terminal.Open()
 	if err != nil {
 		return check{"terminal", "warn", "none here: calls that must be approved fail with APPROVAL_REQUIRED"}
 	}
-	t.close()
+	t.Close()
 	return check{"terminal", "ok", "calls that must be approved ask here"}
 }

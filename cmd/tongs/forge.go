@@ -7,11 +7,11 @@ import (
 	"os"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
@@ -76,7 +76,7 @@ func (a *app) forgeNewCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "Made %s: %s.\nNext: edit it, then tongs forge build %s\n", clean(dir), strings.Join(made.Names(), ", "), d.Name)
+		fmt.Fprintf(a.err, "Made %s: %s.\nNext: edit it, then tongs forge build %s\n", terminal.Clean(dir), strings.Join(made.Names(), ", "), d.Name)
 		return nil
 	})
 	return cmd
@@ -116,7 +116,7 @@ func (a *app) callAs(ctx context.Context, tool string, args map[string]any) erro
 		return err
 	}
 	res := sys.Engine.Call(ctx, &tongs.Call{Tool: tool, Args: data, Reason: "tongs forge"})
-	if _, err := fmt.Fprintln(a.out, cleanLines(strings.TrimRight(res.Content, "\n"))); err != nil {
+	if _, err := fmt.Fprintln(a.out, terminal.CleanLines(strings.TrimRight(res.Content, "\n"))); err != nil {
 		return err
 	}
 	if res.Error != nil {
@@ -143,7 +143,7 @@ func (a *app) forgeListCommand() *cobra.Command {
 			return a.json(states)
 		}
 		if len(states) == 0 {
-			fmt.Fprintf(a.err, "There are no custom tools in %s. 'tongs forge new' makes one.\n", clean(set.Dir()))
+			fmt.Fprintf(a.err, "There are no custom tools in %s. 'tongs forge new' makes one.\n", terminal.Clean(set.Dir()))
 			return nil
 		}
 		rows := make([][]string, 0, len(states))
@@ -155,7 +155,7 @@ func (a *app) forgeListCommand() *cobra.Command {
 		}
 		for _, s := range states {
 			if s.Detail != "" {
-				fmt.Fprintf(a.err, "%s is %s: %s\n", clean(s.Name), s.Status, clean(s.Detail))
+				fmt.Fprintf(a.err, "%s is %s: %s\n", terminal.Clean(s.Name), s.Status, terminal.Clean(s.Detail))
 			}
 		}
 		return nil
@@ -182,11 +182,11 @@ func (a *app) forgeShowCommand() *cobra.Command {
 				return err
 			}
 			s := v.State
-			fmt.Fprintf(a.err, "%s is %s. %s\n", clean(s.Name), s.Status, clean(s.Detail))
+			fmt.Fprintf(a.err, "%s is %s. %s\n", terminal.Clean(s.Name), s.Status, terminal.Clean(s.Detail))
 			if s.ApprovedBy != "" {
-				fmt.Fprintf(a.err, "Approved by %s on %s.\n", clean(s.ApprovedBy), s.ApprovedAt.Format("2006-01-02 15:04"))
+				fmt.Fprintf(a.err, "Approved by %s on %s.\n", terminal.Clean(s.ApprovedBy), s.ApprovedAt.Format("2006-01-02 15:04"))
 			}
-			_, err = fmt.Fprintln(a.out, cleanLines(strings.TrimRight(v.Text, "\n")))
+			_, err = fmt.Fprintln(a.out, terminal.CleanLines(strings.TrimRight(v.Text, "\n")))
 			return err
 		}),
 	}
@@ -211,7 +211,7 @@ func (a *app) forgeApproveCommand() *cobra.Command {
 				return tongs.Errorf(tongs.CodeConfigError, "%s cannot be used: %s", v.State.Name, v.State.Detail)
 			}
 			if !v.Changed {
-				fmt.Fprintf(a.err, "%s is what you approved.\n", clean(v.State.Name))
+				fmt.Fprintf(a.err, "%s is what you approved.\n", terminal.Clean(v.State.Name))
 				return nil
 			}
 			return a.approveTool(cmd.Context(), set, v)
@@ -220,26 +220,26 @@ func (a *app) forgeApproveCommand() *cobra.Command {
 }
 
 func (a *app) approveTool(ctx context.Context, set *custom.Set, v *custom.Review) error {
-	t, err := openTerminal()
+	t, err := terminal.Open()
 	if err != nil {
-		fmt.Fprintln(a.out, cleanLines(v.Text))
+		fmt.Fprintln(a.out, terminal.CleanLines(v.Text))
 		return tongs.Errorf(tongs.CodeApprovalRequired, "approving a custom tool needs a person at a real terminal, and this process has none; "+
 			"run 'tongs forge approve %s' in one", v.State.Name)
 	}
-	defer t.close()
-	what, style := "is", func(string) lipgloss.Style { return lipgloss.NewStyle() }
+	defer t.Close()
+	what, quote := "is", t.Quote
 	if v.Before {
-		what, style = "changed in", diffStyle(newPalette())
+		what, quote = "changed in", t.QuoteDiff
 	}
-	fmt.Fprintf(t.w, "This %s the custom tool %s:\n", what, clean(v.State.Name))
-	quoted(t.w, v.Text, t.width(), 0, style)
-	if err := t.confirm(ctx, "approve this"); err != nil {
+	fmt.Fprintf(t, "This %s the custom tool %s:\n", what, terminal.Clean(v.State.Name))
+	quote(v.Text)
+	if err := t.Confirm(ctx, "approve this"); err != nil {
 		return err
 	}
-	if err := set.Approve(v, whoami()); err != nil {
+	if err := set.Approve(v, terminal.Whoami()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s is approved as it is now.\n", clean(v.State.Name))
+	fmt.Fprintf(a.err, "%s is approved as it is now.\n", terminal.Clean(v.State.Name))
 	return nil
 }
 
@@ -254,7 +254,7 @@ func (a *app) forgeDisableCommand() *cobra.Command {
 			if err := set.Disable(args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "%s is disabled.\n", clean(args[0]))
+			fmt.Fprintf(a.err, "%s is disabled.\n", terminal.Clean(args[0]))
 			return nil
 		}),
 	}
@@ -272,19 +272,19 @@ func (a *app) forgeRemoveCommand() *cobra.Command {
 			return err
 		}
 		if !yes {
-			t, err := openTerminal()
+			t, err := terminal.Open()
 			if err != nil {
 				return usagef("there is no terminal to ask at; --yes deletes it without asking")
 			}
-			defer t.close()
-			if err := t.confirm(cmd.Context(), "delete "+args[0]); err != nil {
+			defer t.Close()
+			if err := t.Confirm(cmd.Context(), "delete "+args[0]); err != nil {
 				return err
 			}
 		}
 		if err := set.Remove(args[0]); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "%s is deleted.\n", clean(args[0]))
+		fmt.Fprintf(a.err, "%s is deleted.\n", terminal.Clean(args[0]))
 		return nil
 	})
 	return cmd

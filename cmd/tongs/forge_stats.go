@@ -12,6 +12,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
 func (a *app) forgeExportCommand() *cobra.Command {
@@ -60,7 +61,7 @@ func (a *app) forgeImportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "Imported %s.\nNext: tongs forge approve %s\n", clean(name), clean(name))
+			fmt.Fprintf(a.err, "Imported %s.\nNext: tongs forge approve %s\n", terminal.Clean(name), terminal.Clean(name))
 			return nil
 		}),
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/output"
@@ -68,9 +69,9 @@ func (a *app) gcCommand() *cobra.Command {
 			return a.json(report)
 		}
 		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, %s of sessions, %s of spilled output, %s of sessions that are over, and %s that could be undone (%s; %s are left).\n",
-			plural(int(removed.Rows), "call"), plural(removed.Questions, "question"), plural(removed.Grants, "grant"),
-			plural(removed.State, "value"), output.Bytes(report.SpillBytes), plural(report.Caches, "build cache"),
-			plural(report.Journal.Entries, "change"), output.Bytes(report.Journal.Bytes), output.Bytes(report.Journal.Left))
+			terminal.Plural(int(removed.Rows), "call"), terminal.Plural(removed.Questions, "question"), terminal.Plural(removed.Grants, "grant"),
+			terminal.Plural(removed.State, "value"), output.Bytes(report.SpillBytes), terminal.Plural(report.Caches, "build cache"),
+			terminal.Plural(report.Journal.Entries, "change"), output.Bytes(report.Journal.Bytes), output.Bytes(report.Journal.Left))
 		return err
 	})
 	return cmd

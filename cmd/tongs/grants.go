@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/policy"
 )
 
@@ -81,7 +82,7 @@ func (a *app) grantsRevokeCommand() *cobra.Command {
 				if !found {
 					return tongs.Errorf(tongs.CodeInvalidArgs, "there is no grant %q; 'tongs grants list' shows them", id)
 				}
-				fmt.Fprintf(a.err, "Revoked %s.\n", clean(id))
+				fmt.Fprintf(a.err, "Revoked %s.\n", terminal.Clean(id))
 			}
 			return nil
 		}),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
 //go:embed starter.yaml
@@ -39,7 +40,7 @@ func (a *app) initCommand() *cobra.Command {
 			if err := errors.Join(err, f.Close()); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "Wrote %s. Edit it, then run 'tongs trust' so that what it pre-approves counts.\n", clean(path))
+			fmt.Fprintf(a.err, "Wrote %s. Edit it, then run 'tongs trust' so that what it pre-approves counts.\n", terminal.Clean(path))
 			return nil
 		}),
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
@@ -39,9 +40,9 @@ func (a *app) validateCommand() *cobra.Command {
 			return a.json(v)
 		}
 		for _, r := range v.Repaired {
-			fmt.Fprintln(a.err, "repaired: "+clean(r))
+			fmt.Fprintln(a.err, "repaired: "+terminal.Clean(r))
 		}
-		return a.printContent(indented(v.Args))
+		return a.printContent(terminal.Indented(v.Args))
 	})
 	return cmd
 }
@@ -132,24 +133,24 @@ func explanationJSON(ex *tongs.Explanation) any {
 
 func (a *app) printExplanation(ex *tongs.Explanation) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", clean(ex.Tool), ex.Decision)
+	fmt.Fprintf(&b, "%s: %s\n", terminal.Clean(ex.Tool), ex.Decision)
 	if ex.Via != "" {
-		fmt.Fprintf(&b, "  called as:  %s\n", clean(ex.Via))
+		fmt.Fprintf(&b, "  called as:  %s\n", terminal.Clean(ex.Via))
 	}
-	for i, line := range effectLines(ex.Effects) {
+	for i, line := range terminal.EffectLines(ex.Effects) {
 		label := ""
 		if i == 0 {
 			label = "it would:"
 		}
 		fmt.Fprintf(&b, "  %-11s %s\n", label, line)
 	}
-	fmt.Fprintf(&b, "  %-11s %s\n", "rule:", clean(ex.Rule))
-	fmt.Fprintf(&b, "  %-11s %s\n", "because:", clean(ex.Reason))
+	fmt.Fprintf(&b, "  %-11s %s\n", "rule:", terminal.Clean(ex.Rule))
+	fmt.Fprintf(&b, "  %-11s %s\n", "because:", terminal.Clean(ex.Reason))
 	if ex.Deferred {
 		fmt.Fprintf(&b, "  %-11s %s\n", "on a copy:", "it would run on a copy of the files first; what it changes there is decided then")
 	}
 	for _, r := range ex.Repaired {
-		fmt.Fprintf(&b, "  %-11s %s\n", "repaired:", clean(r))
+		fmt.Fprintf(&b, "  %-11s %s\n", "repaired:", terminal.Clean(r))
 	}
 	_, err := fmt.Fprint(a.out, b.String())
 	return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
 func (a *app) logCommand() *cobra.Command {
@@ -137,7 +138,7 @@ func (a *app) logShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printContent(indented(data))
+			return a.printContent(terminal.Indented(data))
 		}),
 	}
 }
@@ -187,7 +188,7 @@ func (a *app) printStats(s audit.Stats) error {
 		parts = append(parts, fmt.Sprintf("%d %s", s.Outcomes[name], name))
 	}
 	_, err := fmt.Fprintf(a.out, "\n%s: %s; %s running, %s waiting for a person\n",
-		plural(s.Calls, "call"), strings.Join(parts, ", "), round(s.Ran), round(s.Waited))
+		terminal.Plural(s.Calls, "call"), strings.Join(parts, ", "), round(s.Ran), round(s.Waited))
 	return err
 }
 

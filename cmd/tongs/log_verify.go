@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
 func (a *app) logVerifyCommand() *cobra.Command {
@@ -77,7 +78,7 @@ func (a *app) showChain(chain audit.Chain, heads int) error {
 		return errors.New(alarmText(alarms))
 	}
 	if heads > 0 {
-		fmt.Fprintf(a.out, "The log holds all %s.\n", plural(heads, "checkpoint"))
+		fmt.Fprintf(a.out, "The log holds all %s.\n", terminal.Plural(heads, "checkpoint"))
 	}
 	_, err := fmt.Fprintf(a.out, "The log is whole: %d entries, head %s\n", chain.Entries, chain.Head)
 	return err
@@ -140,7 +141,7 @@ func (a *app) logAcceptCommand() *cobra.Command {
 				return err
 			}
 			defer sys.Close()
-			list, err := sys.DB.Audit().Accept(cmd.Context(), whoami())
+			list, err := sys.DB.Audit().Accept(cmd.Context(), terminal.Whoami())
 			if err != nil {
 				return err
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/internal/nearest"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/sandbox"
 )
@@ -63,7 +64,7 @@ type globalFlags struct {
 func (a *app) host() wire.Host {
 	return wire.Host{
 		Workspace: a.flags.workspace, Version: version, Managed: a.managed, ManagedOwner: a.managedOwner, Home: a.home,
-		Warn: func(text string) { fmt.Fprintln(a.err, "tongs: "+clean(text)) },
+		Warn: func(text string) { fmt.Fprintln(a.err, "tongs: "+terminal.Clean(text)) },
 	}
 }
 
@@ -77,8 +78,8 @@ func (a *app) open(ctx context.Context, o wire.Options) (*wire.System, error) {
 func (a *app) openAsking(
 	ctx context.Context, o wire.Options, cancel context.CancelFunc, around func(approval.Channel) approval.Channel,
 ) (*wire.System, error) {
-	ask := &asker{cancel: cancel}
-	o.Channels, o.Elicit = []approval.Channel{ask}, elicitAtTerminal
+	ask := &terminal.Asker{Cancel: cancel}
+	o.Channels, o.Elicit = []approval.Channel{ask}, terminal.Elicit
 	if around != nil {
 		o.Channels[0] = around(ask)
 	}
@@ -86,8 +87,8 @@ func (a *app) openAsking(
 	if err != nil {
 		return nil, err
 	}
-	ask.previews = sys.Previews
-	ask.validate = func(ctx context.Context, tool string, args json.RawMessage) error {
+	ask.Previews = sys.Previews
+	ask.Validate = func(ctx context.Context, tool string, args json.RawMessage) error {
 		_, err := sys.Engine.Validate(ctx, tool, args)
 		return err
 	}
@@ -117,7 +118,7 @@ func (a *app) main(args []string) int {
 // execute runs the command with help in the style of the terminal. To find that style the terminal is asked for its
 // background, which takes seconds where nothing answers; one that says it is dumb is not asked.
 func execute(ctx context.Context, root *cobra.Command) error {
-	if term := os.Getenv("TERM"); (term == "" || term == "dumb") && isTerminal(os.Stdout) {
+	if term := os.Getenv("TERM"); (term == "" || term == "dumb") && terminal.IsTerminal(os.Stdout) {
 		root.SilenceErrors, root.SilenceUsage, root.Version = true, true, version
 		return root.ExecuteContext(ctx)
 	}
@@ -216,7 +217,7 @@ func (a *app) fail(err error) {
 	if errors.Is(err, errShown) || errors.Is(err, syscall.EPIPE) {
 		return
 	}
-	fmt.Fprintf(a.err, "tongs: %s\n", cleanLines(err.Error()))
+	fmt.Fprintf(a.err, "tongs: %s\n", terminal.CleanLines(err.Error()))
 }
 
 // errShown is returned where the failure was shown already.
@@ -245,4 +246,12 @@ func exitCode(err error) int {
 		return exitRefused
 	}
 	return exitFailed
+}
+
+// json writes v to standard output as one line.
+func (a *app) json(v any) error { return terminal.WriteJSON(a.out, v) }
+
+// table writes columns to standard output.
+func (a *app) table(head []string, rows [][]string) error {
+	return terminal.WriteTable(a.out, head, rows)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/secrets"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcpclient"
 )
@@ -114,18 +115,18 @@ func (a *app) addServers(list []config.MCPServer) error {
 		return err
 	}
 	for _, m := range list {
-		fmt.Fprintf(a.err, "Added %s to %s.\n", clean(m.Name), clean(path))
+		fmt.Fprintf(a.err, "Added %s to %s.\n", terminal.Clean(m.Name), terminal.Clean(path))
 		if hosts := strings.Join(m.Network, ", "); hosts != "" {
-			fmt.Fprintf(a.err, "  It may reach %s.\n", clean(hosts))
+			fmt.Fprintf(a.err, "  It may reach %s.\n", terminal.Clean(hosts))
 		} else if slices.Contains(fetchers, strings.TrimSuffix(filepath.Base(m.Command), ".exe")) && !m.Unconfined {
 			fmt.Fprintln(a.err, "  "+fetchNote(m))
 		}
 		for _, key := range slices.Sorted(maps.Keys(bothOf(m.Env, m.Headers))) {
 			if v := bothOf(m.Env, m.Headers)[key]; secrets.SecretName(key) && !strings.Contains(v, "${") && v != "" {
-				fmt.Fprintf(a.err, "  %s is a credential, which stands in the file now; ${VAR} would take it from the environment.\n", clean(key))
+				fmt.Fprintf(a.err, "  %s is a credential, which stands in the file now; ${VAR} would take it from the environment.\n", terminal.Clean(key))
 			}
 		}
-		fmt.Fprintf(a.err, "  Next: tongs mcp review %s\n", clean(m.Name))
+		fmt.Fprintf(a.err, "  Next: tongs mcp review %s\n", terminal.Clean(m.Name))
 	}
 	return nil
 }
@@ -183,7 +184,7 @@ func (a *app) mcpRemoveCommand() *cobra.Command {
 			if err := mcpclient.RemovePackages(wire.ServerPackages(dir), args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "Removed %s from %s.\n", clean(args[0]), clean(path))
+			fmt.Fprintf(a.err, "Removed %s from %s.\n", terminal.Clean(args[0]), terminal.Clean(path))
 			return nil
 		}),
 	}
@@ -225,7 +226,7 @@ func (a *app) mcpListCommand() *cobra.Command {
 			return err
 		}
 		for _, note := range serverNotes(states) {
-			fmt.Fprintln(a.err, clean(note))
+			fmt.Fprintln(a.err, terminal.Clean(note))
 		}
 		return nil
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/jsonc"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func (a *app) mcpImportCommand() *cobra.Command {
 			return err
 		}
 		for _, n := range notes {
-			fmt.Fprintln(a.err, "note: "+clean(n))
+			fmt.Fprintln(a.err, "note: "+terminal.Clean(n))
 		}
 		if dry {
 			for _, m := range list {
@@ -83,7 +84,7 @@ func (a *app) unknownYet(list []config.MCPServer) ([]config.MCPServer, error) {
 		_, err := config.AddMCP(data, m)
 		switch e, _ := errors.AsType[*tongs.Error](err); {
 		case e != nil && e.Code == tongs.CodeAlreadyExists:
-			fmt.Fprintf(a.err, "note: %s is configured already, and stays as it is\n", clean(m.Name))
+			fmt.Fprintf(a.err, "note: %s is configured already, and stays as it is\n", terminal.Clean(m.Name))
 		case err != nil:
 			return nil, err
 		default:

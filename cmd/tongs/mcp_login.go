@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
 )
@@ -71,13 +72,13 @@ func (a *app) login(ctx context.Context, name string, opt oauth.LoginOptions) er
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Logged in to %s with %s%s.\n", clean(name), clean(l.Issuer), clean(forScopes(l.Scopes)))
+	fmt.Fprintf(a.err, "Logged in to %s with %s%s.\n", terminal.Clean(name), terminal.Clean(l.Issuer), terminal.Clean(forScopes(l.Scopes)))
 	if l.Refresh == "" && !l.Expires.IsZero() {
 		fmt.Fprintf(a.err, "It ends at %s, and nothing renews it.\n", l.Expires.Local().Format(time.DateTime))
 	}
 	for _, s := range sys.MCP.States() {
 		if s.Name == name && s.Status == "not reviewed" {
-			fmt.Fprintf(a.err, "Next: tongs mcp review %s\n", clean(name))
+			fmt.Fprintf(a.err, "Next: tongs mcp review %s\n", terminal.Clean(name))
 		}
 	}
 	return nil
@@ -92,7 +93,7 @@ func forScopes(scopes []string) string {
 
 // sendTo tells a person where to log in, and opens the page if they want that.
 func (a *app) sendTo(name string, v oauth.Visit, open bool) error {
-	fmt.Fprintf(a.err, "Log in to %s with %s%s. The page is:\n\n  %s\n\n", clean(name), clean(v.Issuer), clean(forScopes(v.Scopes)), clean(v.URL))
+	fmt.Fprintf(a.err, "Log in to %s with %s%s. The page is:\n\n  %s\n\n", terminal.Clean(name), terminal.Clean(v.Issuer), terminal.Clean(forScopes(v.Scopes)), terminal.Clean(v.URL))
 	if open {
 		if err := browse(v.URL); err != nil {
 			fmt.Fprintln(a.err, "No browser could be started; open the page yourself, on this machine.")
@@ -137,11 +138,11 @@ func (a *app) mcpLogoutCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case !found:
-				fmt.Fprintf(a.err, "Nobody is logged in to %s.\n", clean(args[0]))
+				fmt.Fprintf(a.err, "Nobody is logged in to %s.\n", terminal.Clean(args[0]))
 			case ended != nil:
-				fmt.Fprintf(a.err, "Forgot the login to %s. It may go on elsewhere: %s.\n", clean(args[0]), clean(ended.Error()))
+				fmt.Fprintf(a.err, "Forgot the login to %s. It may go on elsewhere: %s.\n", terminal.Clean(args[0]), terminal.Clean(ended.Error()))
 			default:
-				fmt.Fprintf(a.err, "Logged out of %s.\n", clean(args[0]))
+				fmt.Fprintf(a.err, "Logged out of %s.\n", terminal.Clean(args[0]))
 			}
 			return nil
 		}),

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcpclient"
 )
@@ -34,11 +34,11 @@ func (a *app) mcpReviewCommand() *cobra.Command {
 		}
 		defer sys.Close()
 		if !v.Changed {
-			fmt.Fprintf(a.err, "%s runs and says what you approved.\n", clean(v.Server))
+			fmt.Fprintf(a.err, "%s runs and says what you approved.\n", terminal.Clean(v.Server))
 			return nil
 		}
 		if show {
-			_, err := fmt.Fprintln(a.out, cleanLines(v.Text))
+			_, err := fmt.Fprintln(a.out, terminal.CleanLines(v.Text))
 			return err
 		}
 		return a.approveServer(cmd.Context(), sys, v)
@@ -47,27 +47,27 @@ func (a *app) mcpReviewCommand() *cobra.Command {
 }
 
 func (a *app) approveServer(ctx context.Context, sys *wire.System, v *mcpclient.Review) error {
-	t, err := openTerminal()
+	t, err := terminal.Open()
 	if err != nil {
-		fmt.Fprintln(a.out, cleanLines(v.Text))
+		fmt.Fprintln(a.out, terminal.CleanLines(v.Text))
 		return tongs.Errorf(tongs.CodeApprovalRequired, "approving an MCP server needs a person at a real terminal, and this process has none; "+
 			"run 'tongs mcp review %s' in one", v.Server)
 	}
-	defer t.close()
+	defer t.Close()
 	what := "runs, and what it says of itself, in its own words"
-	style := func(string) lipgloss.Style { return lipgloss.NewStyle() }
+	quote := t.Quote
 	if v.Before != nil {
-		what, style = "changed", diffStyle(newPalette())
+		what, quote = "changed", t.QuoteDiff
 	}
-	fmt.Fprintf(t.w, "This is what the MCP server %s %s:\n", clean(v.Server), what)
-	quoted(t.w, v.Text, t.width(), 0, style)
-	if err := t.confirm(ctx, "approve this"); err != nil {
+	fmt.Fprintf(t, "This is what the MCP server %s %s:\n", terminal.Clean(v.Server), what)
+	quote(v.Text)
+	if err := t.Confirm(ctx, "approve this"); err != nil {
 		return err
 	}
-	if err := sys.MCP.Approve(v, whoami()); err != nil {
+	if err := sys.MCP.Approve(v, terminal.Whoami()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s is approved as it is now: %s.\n", clean(v.Server), plural(len(v.Now.Tools), "tool"))
+	fmt.Fprintf(a.err, "%s is approved as it is now: %s.\n", terminal.Clean(v.Server), terminal.Plural(len(v.Now.Tools), "tool"))
 	return nil
 }
 
@@ -102,7 +102,7 @@ func (a *app) mcpTestCommand() *cobra.Command {
 			n := v.Now
 			lines := []string{
 				fmt.Sprintf("%s answers: %s %s, protocol %s, after %s", v.Server, n.Title, n.Version, n.Protocol, took.Round(time.Millisecond)),
-				fmt.Sprintf("%s, %s, %s of instructions", plural(len(n.Tools), "tool"), plural(len(n.Prompts), "prompt"), plural(len(n.Instructions), "byte")),
+				fmt.Sprintf("%s, %s, %s of instructions", terminal.Plural(len(n.Tools), "tool"), terminal.Plural(len(n.Prompts), "prompt"), terminal.Plural(len(n.Instructions), "byte")),
 			}
 			for _, s := range sys.MCP.States() {
 				if s.Name != args[0] {
@@ -118,7 +118,7 @@ func (a *app) mcpTestCommand() *cobra.Command {
 			if v.Changed {
 				lines = append(lines, "next: tongs mcp review "+v.Server)
 			}
-			_, err = fmt.Fprintln(a.out, cleanLines(strings.Join(lines, "\n")))
+			_, err = fmt.Fprintln(a.out, terminal.CleanLines(strings.Join(lines, "\n")))
 			return err
 		}),
 	}

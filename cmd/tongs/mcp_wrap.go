@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/netguard"
 	"github.com/tongs-ai/tongs/sandbox"
 )
@@ -138,7 +139,7 @@ func (a *app) reportWrapped(res *sandbox.Result, hosts []string) {
 		lines = append(lines, "the sandbox of this machine does not enforce everything; see 'tongs doctor'")
 	}
 	for _, line := range lines {
-		fmt.Fprintln(a.err, "tongs: "+clean(line))
+		fmt.Fprintln(a.err, "tongs: "+terminal.Clean(line))
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/module"
 )
@@ -59,11 +59,11 @@ func (a *app) moduleListCommand() *cobra.Command {
 		}
 		for _, s := range states {
 			if s.Detail != "" {
-				fmt.Fprintf(a.err, "%s is %s: %s\n", clean(s.Name), s.Status, cleanLines(s.Detail))
+				fmt.Fprintf(a.err, "%s is %s: %s\n", terminal.Clean(s.Name), s.Status, terminal.CleanLines(s.Detail))
 			}
 			for _, t := range s.Tools {
 				if t.Detail != "" {
-					fmt.Fprintf(a.err, "%s is %s: %s\n", clean(t.Name), t.Status, cleanLines(t.Detail))
+					fmt.Fprintf(a.err, "%s is %s: %s\n", terminal.Clean(t.Name), t.Status, terminal.CleanLines(t.Detail))
 				}
 			}
 		}
@@ -88,11 +88,11 @@ func (a *app) moduleShowCommand() *cobra.Command {
 				return err
 			}
 			s := v.State
-			fmt.Fprintf(a.err, "%s is %s. %s\n", clean(s.Name), s.Status, clean(s.Detail))
+			fmt.Fprintf(a.err, "%s is %s. %s\n", terminal.Clean(s.Name), s.Status, terminal.Clean(s.Detail))
 			if s.ApprovedBy != "" {
-				fmt.Fprintf(a.err, "Approved by %s on %s.\n", clean(s.ApprovedBy), s.ApprovedAt.Format("2006-01-02 15:04"))
+				fmt.Fprintf(a.err, "Approved by %s on %s.\n", terminal.Clean(s.ApprovedBy), s.ApprovedAt.Format("2006-01-02 15:04"))
 			}
-			_, err = fmt.Fprintln(a.out, cleanLines(strings.TrimRight(v.Text, "\n")))
+			_, err = fmt.Fprintln(a.out, terminal.CleanLines(strings.TrimRight(v.Text, "\n")))
 			return err
 		}),
 	}
@@ -121,14 +121,14 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 					return err
 				}
 			} else {
-				fmt.Fprintf(a.err, "%s is what you approved.\n", clean(v.State.Name))
+				fmt.Fprintf(a.err, "%s is what you approved.\n", terminal.Clean(v.State.Name))
 			}
 			if !configured {
 				return nil
 			}
 			text, err := sys.Modules.Learn(cmd.Context(), v.State.Name)
 			if text != "" {
-				fmt.Fprintln(a.out, cleanLines(strings.TrimRight(text, "\n")))
+				fmt.Fprintln(a.out, terminal.CleanLines(strings.TrimRight(text, "\n")))
 			}
 			return err
 		}),
@@ -136,26 +136,26 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 }
 
 func (a *app) approveModule(ctx context.Context, sys *wire.System, v *module.Review) error {
-	t, err := openTerminal()
+	t, err := terminal.Open()
 	if err != nil {
-		fmt.Fprintln(a.out, cleanLines(v.Text))
+		fmt.Fprintln(a.out, terminal.CleanLines(v.Text))
 		return tongs.Errorf(tongs.CodeApprovalRequired, "approving a module needs a person at a real terminal, and this process has none; "+
 			"run 'tongs module review %s' in one", v.State.Name)
 	}
-	defer t.close()
-	what, style := "is", func(string) lipgloss.Style { return lipgloss.NewStyle() }
+	defer t.Close()
+	what, quote := "is", t.Quote
 	if v.Before {
-		what, style = "changed in", diffStyle(newPalette())
+		what, quote = "changed in", t.QuoteDiff
 	}
-	fmt.Fprintf(t.w, "This %s the module %s:\n", what, clean(v.State.Name))
-	quoted(t.w, v.Text, t.width(), 0, style)
-	if err := t.confirm(ctx, "approve this"); err != nil {
+	fmt.Fprintf(t, "This %s the module %s:\n", what, terminal.Clean(v.State.Name))
+	quote(v.Text)
+	if err := t.Confirm(ctx, "approve this"); err != nil {
 		return err
 	}
-	if err := sys.Modules.Approve(v, whoami()); err != nil {
+	if err := sys.Modules.Approve(v, terminal.Whoami()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s is approved as it is now.\n", clean(v.State.Name))
+	fmt.Fprintf(a.err, "%s is approved as it is now.\n", terminal.Clean(v.State.Name))
 	return nil
 }
 
@@ -172,7 +172,7 @@ func (a *app) moduleForgetCommand() *cobra.Command {
 			if err := sys.Modules.Forget(args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "The approval of %s is taken back.\n", clean(args[0]))
+			fmt.Fprintf(a.err, "The approval of %s is taken back.\n", terminal.Clean(args[0]))
 			return nil
 		}),
 	}

@@ -2,22 +2,19 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 
-	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/worker"
 )
@@ -94,7 +91,7 @@ func (a *app) runArgs(f *runFlags, args []string) error {
 
 func isTerminalReader(r io.Reader) bool {
 	f, ok := r.(*os.File)
-	return ok && isTerminal(f)
+	return ok && terminal.IsTerminal(f)
 }
 
 func isWorkerFile(name string) bool {
@@ -157,7 +154,7 @@ func (a *app) sessionToContinue(ctx context.Context, f *runFlags) (*worker.Sessi
 	} else if s, _, err = store.Load(ctx, f.proceed, 0); err != nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%w; 'tongs sessions' lists them", err)
 	}
-	if s.State == worker.Running && alive(s.PID) {
+	if s.State == worker.Running && terminal.Alive(s.PID) {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "session %s is still running (process %d)", s.ID, s.PID)
 	}
 	if f.worker == "" {
@@ -184,29 +181,29 @@ func (a *app) admit(ctx context.Context, f *config.Worker) error {
 	if f.Trusted {
 		return nil
 	}
-	t, err := openTerminal()
+	t, err := terminal.Open()
 	if err != nil {
 		return tongs.Errorf(tongs.CodeApprovalRequired,
 			"nobody vouched for %s as it is now (%.19s); read it, and run 'tongs worker trust %s' at a terminal", f.Path, f.Hash, f.Path)
 	}
-	defer t.close()
+	defer t.Close()
 	if err := showWorker(t, f); err != nil {
 		return err
 	}
-	fmt.Fprintln(t.w, "Nobody vouched for this worker as it is now.")
-	p := newPalette()
-	fmt.Fprintf(t.w, "  %s  vouch for it, and run it\n  %s  run it this once; what it pre-approves does not count\n  %s  do not run it\n",
-		p.hotkey.Render("t"), p.hotkey.Render("y"), p.hotkey.Render("n"))
-	key, err := t.key(ctx, "Your choice: ", "tyn")
+	fmt.Fprintln(t, "This worker is not trusted, or it changed since you trusted it.")
+	t.Option("t", "trust it, and run it")
+	t.Option("y", "run it once; its pre-approvals do not count")
+	t.Option("n", "do not run it")
+	key, err := t.Key(ctx, "Your choice: ", "tyn")
 	if err != nil {
 		return tongs.Errorf(tongs.CodeDenied, "the worker was not started")
 	}
-	fmt.Fprintf(t.w, "%c\r\n", key)
+	fmt.Fprintf(t, "%c\r\n", key)
 	switch key {
 	case 'n':
 		return tongs.Errorf(tongs.CodeDenied, "the worker was not started")
 	case 't':
-		if err := t.confirm(ctx, "trust this worker"); err != nil {
+		if err := t.Confirm(ctx, "trust this worker"); err != nil {
 			return tongs.Errorf(tongs.CodeDenied, "the worker was not started: %w", err)
 		}
 		if err := a.vouch(ctx, f); err != nil {
@@ -231,7 +228,7 @@ func (a *app) reread(f *config.Worker) error {
 }
 
 // showWorker prints a worker file, as it was read.
-func showWorker(t *terminal, f *config.Worker) error {
+func showWorker(t *terminal.Terminal, f *config.Worker) error {
 	data, err := os.ReadFile(f.Path)
 	if err != nil {
 		return err
@@ -239,8 +236,8 @@ func showWorker(t *terminal, f *config.Worker) error {
 	if config.Hash(data) != f.Hash {
 		return tongs.Errorf(tongs.CodeStaleFile, "%s changed while it was read; run it again", f.Path)
 	}
-	fmt.Fprintf(t.w, "%s:\n", clean(f.Path))
-	quoted(t.w, string(data), t.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
+	fmt.Fprintf(t, "%s:\n", terminal.Clean(f.Path))
+	t.Quote(string(data))
 	return nil
 }
 
@@ -248,27 +245,27 @@ func showWorker(t *terminal, f *config.Worker) error {
 func (a *app) runJob(ctx context.Context, f runFlags, file *config.Worker, job worker.Job) error {
 	ctx, quit := context.WithCancel(context.WithoutCancel(ctx))
 	defer quit()
-	show := a.newScreen(f.format)
-	defer show.close()
-	stop := newInterrupts(quit, show)
-	defer stop.end()
-	sys, err := a.openAsking(ctx, wire.Options{Mode: f.mode, Worker: file, Lives: true, Events: show.event}, stop.press,
-		func(c approval.Channel) approval.Channel { return pausing{c, show} })
+	show := terminal.NewScreen(f.format, a.out, a.err)
+	defer show.Close()
+	stop := terminal.NewInterrupts(quit, show)
+	defer stop.End()
+	sys, err := a.openAsking(ctx, wire.Options{Mode: f.mode, Worker: file, Lives: true, Events: show.Event}, stop.Press,
+		func(c approval.Channel) approval.Channel { return terminal.Paused(c, show) })
 	if err != nil {
 		return err
 	}
 	closed := sync.OnceFunc(sys.Close)
 	defer closed()
 	for _, w := range file.Warnings {
-		show.note(w)
+		show.Note(w)
 	}
-	job.Stop, job.Further = stop.turn, stop.further
+	job.Stop, job.Further = stop.Turn, stop.Further
 	s, err := sys.Workers.Run(ctx, job)
 	if err != nil {
 		return err
 	}
 	closed() // whatever the worker left running ends before the last word
-	show.end(s)
+	show.End(s)
 	switch s.State {
 	case worker.Done:
 		return nil
@@ -278,86 +275,4 @@ func (a *app) runJob(ctx context.Context, f runFlags, file *config.Worker, job w
 		a.exit = exitFailed
 	}
 	return nil
-}
-
-// pausing keeps the screen still while a question is on it.
-type pausing struct {
-	approval.Channel
-	show screen
-}
-
-// Ask implements approval.Channel.
-func (p pausing) Ask(ctx context.Context, q approval.Question) (*approval.Answer, error) {
-	defer p.show.pause()()
-	return p.Channel.Ask(ctx, q)
-}
-
-// interrupts are the Ctrl-C of a run: the first stops the turn, the second quits.
-type interrupts struct {
-	quit    context.CancelFunc
-	show    screen
-	turn    chan struct{}
-	signals chan os.Signal
-	done    chan struct{}
-	mu      sync.Mutex
-	pressed bool
-}
-
-func newInterrupts(quit context.CancelFunc, show screen) *interrupts {
-	i := &interrupts{quit: quit, show: show, turn: make(chan struct{}, 1), signals: make(chan os.Signal, 4), done: make(chan struct{})}
-	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		for {
-			select {
-			case sig := <-i.signals:
-				if sig == syscall.SIGTERM {
-					quit()
-					continue
-				}
-				i.press()
-			case <-i.done:
-				return
-			}
-		}
-	}()
-	return i
-}
-
-// press is a Ctrl-C, wherever it was read.
-func (i *interrupts) press() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.pressed {
-		i.quit()
-		return
-	}
-	i.pressed = true
-	i.show.note("Stopping this turn. Ctrl-C again quits.")
-	select {
-	case i.turn <- struct{}{}:
-	default:
-	}
-}
-
-func (i *interrupts) end() {
-	signal.Stop(i.signals)
-	close(i.done)
-}
-
-// further asks what to do instead of the turn that was stopped.
-func (i *interrupts) further(ctx context.Context) (string, error) {
-	defer i.show.pause()()
-	t, err := openTerminal()
-	if err != nil {
-		return "", nil
-	}
-	defer t.close()
-	text, err := t.line(ctx, "Stopped. What should it do instead? (Enter quits) ", "")
-	if errors.Is(err, errBack) || errors.Is(err, errCancelled) {
-		return "", nil
-	}
-	i.mu.Lock()
-	i.pressed = false
-	i.mu.Unlock()
-	return text, err
 }

@@ -66,7 +66,7 @@ func TestAdmission(t *testing.T) {
 	run := func() *console {
 		c := d.terminal("run", "mine.worker", "go")
 		c.expect(`Be mine`)
-		c.expect(`Nobody vouched for this worker`)
+		c.expect(`This worker is not trusted, or it changed since you trusted it`)
 		c.expect(`Your choice: `)
 		return c
 	}

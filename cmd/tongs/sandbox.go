@@ -13,6 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
@@ -65,7 +66,7 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 // runAtTerminal runs a command with a terminal of its own where we have one, so that shells and editors work in it.
 func (a *app) runAtTerminal(ctx context.Context, own *confine.Own, cmd *sandbox.Cmd) (*sandbox.Result, error) {
 	in, ok := a.in.(*os.File)
-	if !ok || runtime.GOOS != "linux" || !term.IsTerminal(int(in.Fd())) || !isTerminal(a.out) {
+	if !ok || runtime.GOOS != "linux" || !term.IsTerminal(int(in.Fd())) || !terminal.IsTerminal(a.out) {
 		p, err := own.Start(ctx, cmd)
 		if err != nil {
 			return nil, err
@@ -91,7 +92,7 @@ func (a *app) runAtTerminal(ctx context.Context, own *confine.Own, cmd *sandbox.
 	if err != nil {
 		return nil, err
 	}
-	defer onResize(func() { _ = p.Resize(size()) })()
+	defer terminal.OnResize(func() { _ = p.Resize(size()) })()
 	return p.Wait()
 }
 
@@ -112,7 +113,7 @@ func (a *app) printReport(res *sandbox.Result) error {
 	for _, d := range r.Denied {
 		lines = append(lines, "denied: "+d.Kind+" "+d.Path+d.Host)
 	}
-	_, err := fmt.Fprintln(a.err, cleanLines(strings.Join(lines, "\n")))
+	_, err := fmt.Fprintln(a.err, terminal.CleanLines(strings.Join(lines, "\n")))
 	return err
 }
 
@@ -152,9 +153,9 @@ func checkSandbox(ctx context.Context) []check {
 // reportHeld says which protected names a program made, and where they are.
 func (a *app) reportHeld(held []confine.Held, left []string) {
 	for _, h := range held {
-		fmt.Fprintln(a.err, "tongs: "+clean(fmt.Sprintf("the command made %s, which other programs run or obey; it is in %s now", h.Path, h.Host)))
+		fmt.Fprintln(a.err, "tongs: "+terminal.Clean(fmt.Sprintf("the command made %s, which other programs run or obey; it is in %s now", h.Path, h.Host)))
 	}
 	for _, why := range left {
-		fmt.Fprintln(a.err, "tongs: "+clean("the command made a protected name that is still there: "+why))
+		fmt.Fprintln(a.err, "tongs: "+terminal.Clean("the command made a protected name that is still there: "+why))
 	}
 }

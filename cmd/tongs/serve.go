@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	webconsole "github.com/tongs-ai/tongs/console"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcpserver"
 )
@@ -64,7 +65,7 @@ func (a *app) serve(ctx context.Context, server *mcpserver.Server, sys *wire.Sys
 			server.Close()
 			return err
 		}
-		fmt.Fprintf(a.out, "Serving MCP at %s on the socket %s. Ctrl-C ends.\n", mcpserver.Path, clean(f.socket))
+		fmt.Fprintf(a.out, "Serving MCP at %s on the socket %s. Ctrl-C ends.\n", mcpserver.Path, terminal.Clean(f.socket))
 		return server.ServeHTTP(ctx, l, opt)
 	}
 	var err error
@@ -72,7 +73,7 @@ func (a *app) serve(ctx context.Context, server *mcpserver.Server, sys *wire.Sys
 		server.Close()
 		return err
 	}
-	web, err := sys.Console(hub, opt.Token, whoami(), f.hosts)
+	web, err := sys.Console(hub, opt.Token, terminal.Whoami(), f.hosts)
 	if err != nil {
 		server.Close()
 		return err

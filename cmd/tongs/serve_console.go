@@ -12,6 +12,7 @@ import (
 	"runtime"
 
 	webconsole "github.com/tongs-ai/tongs/console"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
@@ -32,7 +33,7 @@ func (a *app) announce(web *webconsole.Server, sys *wire.System, l net.Listener,
 	if f.open {
 		page := filepath.Join(sys.StateDir, "console-open.html")
 		if err := openBrowser(page, base+web.Link()); err != nil {
-			fmt.Fprintf(a.err, "tongs: the browser cannot be opened: %s; open the link above yourself\n", clean(err.Error()))
+			fmt.Fprintf(a.err, "tongs: the browser cannot be opened: %s; open the link above yourself\n", terminal.Clean(err.Error()))
 		}
 		remove = append(remove, page)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/jsonc"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
@@ -164,7 +165,7 @@ func (a *app) setupClientCommand(c client) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "Put this into %s:\n", clean(path))
+		fmt.Fprintf(a.err, "Put this into %s:\n", terminal.Clean(path))
 		if _, err := a.out.Write(text); err != nil {
 			return err
 		}
@@ -233,10 +234,10 @@ func (a *app) setupEdit(ctx context.Context, c client, s *setup, path string) er
 		return tongs.Errorf(tongs.CodeConfigError, "%s: %w", path, err)
 	}
 	if bytes.Equal(before, after) {
-		fmt.Fprintf(a.err, "%s needs no change.\n", clean(path))
+		fmt.Fprintf(a.err, "%s needs no change.\n", terminal.Clean(path))
 		return nil
 	}
-	fmt.Fprint(a.out, cleanLines(udiff.Unified(path, path, string(before), string(after))))
+	fmt.Fprint(a.out, terminal.CleanLines(udiff.Unified(path, path, string(before), string(after))))
 	if err := a.agree(ctx, s.yes, "change "+path); err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ func (a *app) setupEdit(ctx context.Context, c client, s *setup, path string) er
 	if err := wire.ReplaceFile(path, after, 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Changed %s.\n", clean(path))
+	fmt.Fprintf(a.err, "Changed %s.\n", terminal.Clean(path))
 	if !s.remove {
 		c.next(a.err)
 	}
@@ -258,12 +259,12 @@ func (a *app) agree(ctx context.Context, yes bool, what string) error {
 	if yes {
 		return nil
 	}
-	t, err := openTerminal()
+	t, err := terminal.Open()
 	if err != nil {
 		return usagef("nobody can be asked here whether to %s; --yes does it without asking", what)
 	}
-	defer t.close()
-	key, err := t.key(ctx, clean(what)+"? y yes, n no: ", "yn")
+	defer t.Close()
+	key, err := t.Key(ctx, terminal.Clean(what)+"? y yes, n no: ", "yn")
 	if err != nil || key != 'y' {
 		return errors.Join(errors.New("nothing was changed"), err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/registry"
 )
@@ -34,13 +35,13 @@ func (a *app) toolsCommand() *cobra.Command {
 		defer sys.Close()
 		specs, broken := sys.Engine.Tools(cmd.Context())
 		for _, w := range sys.Warnings() {
-			fmt.Fprintln(a.err, "warning: "+clean(w))
+			fmt.Fprintln(a.err, "warning: "+terminal.Clean(w))
 		}
 		for _, note := range serverNotes(sys.MCP.States()) {
-			fmt.Fprintln(a.err, "mcp: "+clean(note))
+			fmt.Fprintln(a.err, "mcp: "+terminal.Clean(note))
 		}
 		for _, name := range slices.Sorted(maps.Keys(broken)) {
-			fmt.Fprintf(a.err, "broken: %s: %s\n", clean(name), clean(broken[name].Error()))
+			fmt.Fprintf(a.err, "broken: %s: %s\n", terminal.Clean(name), terminal.Clean(broken[name].Error()))
 		}
 		if format != "table" {
 			if specs, err = sys.Described(specs); err != nil {
@@ -63,32 +64,6 @@ func (a *app) printTools(specs []*tongs.Spec) error {
 		rows = append(rows, []string{s.Name, s.Needs.String(), s.Default.String(), s.Description})
 	}
 	return a.table([]string{"TOOL", "NEEDS", "DEFAULT", "DESCRIPTION"}, rows)
-}
-
-// table prints columns, each as wide as its widest cell. The last one is not padded.
-func (a *app) table(head []string, rows [][]string) error {
-	widths := make([]int, len(head))
-	all := append([][]string{head}, rows...)
-	for _, row := range all {
-		for i := range row {
-			row[i] = clean(row[i])
-			widths[i] = max(widths[i], len([]rune(row[i])))
-		}
-	}
-	var b strings.Builder
-	for _, row := range all {
-		var line strings.Builder
-		for i, cell := range row {
-			if i == len(row)-1 {
-				line.WriteString(cell)
-				break
-			}
-			line.WriteString(cell + strings.Repeat(" ", widths[i]-len([]rune(cell))+2))
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	_, err := fmt.Fprint(a.out, b.String())
-	return err
 }
 
 func (a *app) describeCommand() *cobra.Command {
@@ -143,10 +118,10 @@ func (a *app) printSpec(s *tongs.Spec, manual string) error {
 	var b strings.Builder
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "%-12s %s\n", label, clean(text))
+			fmt.Fprintf(&b, "%-12s %s\n", label, terminal.Clean(text))
 		}
 	}
-	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", clean(s.Name), clean(s.DisplayName()), cleanLines(manual))
+	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", terminal.Clean(s.Name), terminal.Clean(s.DisplayName()), terminal.CleanLines(manual))
 	line("aliases:", strings.Join(s.Aliases, ", "))
 	line("needs:", s.Needs.String())
 	line("optional:", s.Optional.String())
@@ -171,9 +146,9 @@ func (a *app) printSpec(s *tongs.Spec, manual string) error {
 		if len(p.Default) > 0 {
 			what += ", default " + string(p.Default)
 		}
-		fmt.Fprintf(&b, "  %s (%s)\n", clean(name), clean(what))
+		fmt.Fprintf(&b, "  %s (%s)\n", terminal.Clean(name), terminal.Clean(what))
 		if p.Description != "" {
-			fmt.Fprintf(&b, "      %s\n", clean(p.Description))
+			fmt.Fprintf(&b, "      %s\n", terminal.Clean(p.Description))
 		}
 	}
 	_, err := fmt.Fprint(a.out, b.String())
@@ -199,7 +174,7 @@ func (a *app) completeTools(cmd *cobra.Command, args []string, _ string) ([]stri
 	if len(args) == 0 {
 		specs, _ := sys.Engine.Tools(context.Background())
 		for _, s := range specs {
-			words = append(words, s.Name+"\t"+clean(s.Description))
+			words = append(words, s.Name+"\t"+terminal.Clean(s.Description))
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -6,11 +6,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
@@ -38,17 +38,17 @@ func (a *app) trustCommand() *cobra.Command {
 			if _, err := st.DB.Trust().Remove(cmd.Context(), path); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "%s is no longer trusted.\n", clean(path))
+			fmt.Fprintf(a.err, "%s is no longer trusted.\n", terminal.Clean(path))
 			return nil
 		}
 		hash, err := a.confirmTrust(cmd, p, path)
 		if err != nil || hash == "" {
 			return err
 		}
-		if err := st.DB.Trust().Set(cmd.Context(), path, hash, whoami()); err != nil {
+		if err := st.DB.Trust().Set(cmd.Context(), path, hash, terminal.Whoami()); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "%s is trusted as it is now (%.19s).\n", clean(path), hash)
+		fmt.Fprintf(a.err, "%s is trusted as it is now (%.19s).\n", terminal.Clean(path), hash)
 		return nil
 	})
 	return cmd
@@ -70,20 +70,20 @@ func (a *app) confirmTrust(cmd *cobra.Command, p wire.Place, path string) (strin
 	}
 	hash := config.Hash(data)
 	if file.Found && !file.Narrows && file.Hash == hash {
-		fmt.Fprintf(a.err, "%s is trusted already.\n", clean(path))
+		fmt.Fprintf(a.err, "%s is trusted already.\n", terminal.Clean(path))
 		return "", nil
 	}
-	t, err := openTerminal()
+	t, err := terminal.Open()
 	if err != nil {
 		return "", errors.New("trusting a file needs a person at a real terminal, and this process has none; run 'tongs trust' in one")
 	}
-	defer t.close()
-	fmt.Fprintln(t.w, clean(path)+":")
-	quoted(t.w, string(data), t.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
+	defer t.Close()
+	fmt.Fprintln(t, terminal.Clean(path)+":")
+	t.Quote(string(data))
 	for _, i := range cfg.Ignored {
 		if file.Narrows {
-			fmt.Fprintf(t.w, "This would count: %s (%s)\n", clean(i.What), clean(i.Origin))
+			fmt.Fprintf(t, "This would count: %s (%s)\n", terminal.Clean(i.What), terminal.Clean(i.Origin))
 		}
 	}
-	return hash, t.confirm(cmd.Context(), "trust this file")
+	return hash, t.Confirm(cmd.Context(), "trust this file")
 }

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"unicode"
-	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 )
@@ -53,36 +49,4 @@ func commit() string {
 		}
 	}
 	return ""
-}
-
-// json writes v as one line. What a terminal would act on is escaped by JSON itself, except for a few characters that
-// are escaped here where the output is one.
-func (a *app) json(v any) error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	line := buf.Bytes()
-	if isTerminal(a.out) {
-		line = escapeJSON(line)
-	}
-	_, err := a.out.Write(line)
-	return err
-}
-
-// escapeJSON spells the unprintable characters of JSON text as escapes. They occur in its strings only.
-func escapeJSON(line []byte) []byte {
-	var b bytes.Buffer
-	for _, r := range string(line) {
-		if r == '\n' || r != 0x7f && (r < 0x80 || unicode.IsPrint(r) && !invisible(r)) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.Bytes()
 }

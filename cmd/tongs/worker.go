@@ -13,6 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
@@ -63,7 +64,7 @@ func (a *app) workerListCommand() *cobra.Command {
 			state := "trusted"
 			switch {
 			case w.Problem != "":
-				state = "broken: " + oneLine(w.Problem, 100)
+				state = "broken: " + terminal.OneLine(w.Problem, 100)
 			case w.Hidden:
 				state = "hidden by another of this name"
 			case !w.Trusted:
@@ -136,7 +137,7 @@ func (a *app) checkWorker(ctx context.Context, path string) error {
 	}
 	defer sys.Close()
 	for _, w := range slices.Concat(f.Warnings, f.Advice) {
-		fmt.Fprintf(a.err, "warning: %s: %s\n", clean(f.Path), clean(w))
+		fmt.Fprintf(a.err, "warning: %s: %s\n", terminal.Clean(f.Path), terminal.Clean(w))
 	}
 	trust := "trusted"
 	if !f.Trusted {
@@ -149,7 +150,7 @@ func (a *app) checkWorker(ctx context.Context, path string) error {
 			names = append(names, spec.Name)
 		}
 	}
-	_, err = fmt.Fprintf(a.out, "%s: ok (%s)\n  tools: %s\n", clean(f.Name), trust, clean(strings.Join(names, ", ")))
+	_, err = fmt.Fprintf(a.out, "%s: ok (%s)\n  tools: %s\n", terminal.Clean(f.Name), trust, terminal.Clean(strings.Join(names, ", ")))
 	return err
 }
 
@@ -182,18 +183,18 @@ func (a *app) workerTrustCommand() *cobra.Command {
 			return err
 		}
 		if f.Trusted {
-			fmt.Fprintf(a.err, "%s is trusted already.\n", clean(f.Path))
+			fmt.Fprintf(a.err, "%s is trusted already.\n", terminal.Clean(f.Path))
 			return nil
 		}
-		t, err := openTerminal()
+		t, err := terminal.Open()
 		if err != nil {
 			return errors.New("trusting a worker needs a person at a real terminal, and this process has none; run 'tongs worker trust' in one")
 		}
-		defer t.close()
+		defer t.Close()
 		if err := showWorker(t, f); err != nil {
 			return err
 		}
-		if err := t.confirm(cmd.Context(), "trust this worker"); err != nil {
+		if err := t.Confirm(cmd.Context(), "trust this worker"); err != nil {
 			return err
 		}
 		return a.vouch(cmd.Context(), f)
@@ -208,10 +209,10 @@ func (a *app) vouch(ctx context.Context, f *config.Worker) error {
 		return err
 	}
 	defer st.Close()
-	if err := st.DB.Trust().Set(ctx, f.Path, f.Hash, whoami()); err != nil {
+	if err := st.DB.Trust().Set(ctx, f.Path, f.Hash, terminal.Whoami()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s is trusted as it is now (%.19s).\n", clean(f.Path), f.Hash)
+	fmt.Fprintf(a.err, "%s is trusted as it is now (%.19s).\n", terminal.Clean(f.Path), f.Hash)
 	return nil
 }
 
@@ -234,6 +235,6 @@ func (a *app) distrust(ctx context.Context, name string) error {
 			return tongs.Errorf(tongs.CodeFileNotFound, "there is no %s", path)
 		}
 	}
-	fmt.Fprintf(a.err, "%s is no longer trusted.\n", clean(path))
+	fmt.Fprintf(a.err, "%s is no longer trusted.\n", terminal.Clean(path))
 	return nil
 }

@@ -107,7 +107,7 @@ var floors = []struct {
 	},
 	{
 		"3 surfaces", "files, flags and screens over an engine",
-		[]string{"config", "mcpserver", "console", "module/serve", "telemetry", "adapters"},
+		[]string{"config", "mcpserver", "console", "internal/terminal", "module/serve", "telemetry", "adapters"},
 	},
 	{
 		"4 wiring", "the only place where the parts meet",

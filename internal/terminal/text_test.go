@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -24,11 +24,11 @@ func TestCleanMakesTextHarmless(t *testing.T) {
 		"no-break\u00a0space":      `no-break\u00a0space`,
 		"tag\U000e0041":            `tag\ue0041`,
 	} {
-		if got := clean(in); got != want {
+		if got := Clean(in); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := cleanLines("a\r\nb\tc\rd\x1b"); got != "a\nb\tc\\rd\\x1b" {
+	if got := CleanLines("a\r\nb\tc\rd\x1b"); got != "a\nb\tc\\rd\\x1b" {
 		t.Errorf("cleanLines: %q", got)
 	}
 }
@@ -55,7 +55,7 @@ func TestQuotedStaysBehindItsBar(t *testing.T) {
 func FuzzClean(f *testing.F) {
 	f.Add("a\x1b[2J\u202e\xff\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, got := range []string{clean(s), strings.ReplaceAll(strings.ReplaceAll(cleanLines(s), "\n", ""), "\t", "")} {
+		for _, got := range []string{Clean(s), strings.ReplaceAll(strings.ReplaceAll(CleanLines(s), "\n", ""), "\t", "")} {
 			if !utf8.ValidString(got) {
 				t.Fatalf("not UTF-8: %q", got)
 			}

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -89,7 +89,7 @@ func shownRune(raw []byte, r rune) string {
 	case '\n':
 		return ""
 	}
-	return clean(string(raw))
+	return Clean(string(raw))
 }
 
 // last is where the last screen begins, or a little before it.
@@ -122,7 +122,7 @@ func (u *untrusted) last(count, width int) (spot, error) {
 const maxBack = 10_000
 
 // view pages through a text: all of it, wherever the keys lead. A text that fits is only printed.
-func (t *terminal) view(ctx context.Context, u *untrusted) error {
+func (t *Terminal) view(ctx context.Context, u *untrusted) error {
 	var before []spot
 	for at := (spot{}); ; {
 		count, width := max(4, t.height()-1), t.width()
@@ -136,7 +136,7 @@ func (t *terminal) view(ctx context.Context, u *untrusted) error {
 		if next.at >= u.size && len(before) == 0 {
 			return nil
 		}
-		key, err := t.key(ctx, fmt.Sprintf("(%d%% of %s: Space goes on, b back, g start, G end, q ends) ", next.at*100/max(u.size, 1), output.Bytes(u.size)),
+		key, err := t.Key(ctx, fmt.Sprintf("(%d%% of %s: Space goes on, b back, g start, G end, q ends) ", next.at*100/max(u.size, 1), output.Bytes(u.size)),
 			" \r\nfbgGq\x1b")
 		if err != nil {
 			return err
@@ -190,16 +190,16 @@ func (j joined) ReadAt(p []byte, off int64) (n int, err error) {
 
 // pageAll pages through the arguments and the whole preview of a question.
 func (p *prompt) pageAll(ctx context.Context) error {
-	head := "Arguments:\n" + indented(p.q.Args) + "\n\n"
+	head := "Arguments:\n" + Indented(p.q.Args) + "\n\n"
 	u := &untrusted{style: diffStyle(p.palette), size: int64(len(head) + len(p.q.Preview))}
 	u.ReaderAt = strings.NewReader(head + p.q.Preview)
 	if p.q.PreviewBytes > 0 {
-		f, err := p.previews.Open(p.q.ID)
+		f, err := p.Previews.Open(p.q.ID)
 		if err == nil {
 			defer f.Close()
 			u.ReaderAt, u.size = joined{head, f}, int64(len(head))+p.q.PreviewBytes
 		} else {
-			fmt.Fprintln(p.w, p.warn.Render("The whole difference cannot be read, only its beginning: "+clean(err.Error())))
+			fmt.Fprintln(p.w, p.warn.Render("The whole difference cannot be read, only its beginning: "+Clean(err.Error())))
 		}
 	}
 	return p.view(ctx, u)

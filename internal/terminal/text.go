@@ -1,4 +1,4 @@
-package main
+package terminal
 
 // Wording rules for everything a person reads here:
 //
@@ -22,12 +22,12 @@ import (
 	"golang.org/x/term"
 )
 
-// clean makes text fit for one line of a terminal: what a terminal would act on, and what would make the text read
+// Clean makes text fit for one line of a terminal: what a terminal would act on, and what would make the text read
 // as something else (control characters, escape sequences, direction overrides, invisible characters), becomes visible.
-func clean(s string) string { return sanitise(s, false) }
+func Clean(s string) string { return sanitise(s, false) }
 
-// cleanLines is clean for text of several lines; tabs and line ends stay.
-func cleanLines(s string) string { return sanitise(s, true) }
+// CleanLines is clean for text of several lines; tabs and line ends stay.
+func CleanLines(s string) string { return sanitise(s, true) }
 
 func sanitise(s string, lines bool) string {
 	if lines {
@@ -69,16 +69,16 @@ func invisible(r rune) bool {
 	return r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef
 }
 
-// plural is "1 line", "2 lines".
-func plural(n int, what string) string {
+// Plural is "1 line", "2 lines".
+func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// isTerminal reports whether w writes to a terminal.
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether w writes to a terminal.
+func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -102,7 +102,7 @@ const maxLine = 4000
 // quoted prints untrusted text, each line of it, wrapped to the width, behind a bar. It prints at most limit lines of
 // the text, zero meaning all, and says how many are left.
 func quoted(w io.Writer, text string, width, limit int, style func(line string) lipgloss.Style) {
-	lines := strings.Split(strings.TrimRight(cleanLines(text), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(CleanLines(text), "\n"), "\n")
 	left := 0
 	if limit > 0 && len(lines) > limit {
 		left = len(lines) - limit
@@ -120,7 +120,7 @@ func quoted(w io.Writer, text string, width, limit int, style func(line string) 
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(w, "%s … %s not shown; v shows all\n", bar, plural(left, "more line"))
+		fmt.Fprintf(w, "%s … %s not shown; v shows all\n", bar, Plural(left, "more line"))
 	}
 }
 

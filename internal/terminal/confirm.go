@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// confirm has a person type a word that is made up now and shown only on this terminal. It keeps out what only pipes
+// Confirm has a person type a word that is made up now and shown only on this terminal. It keeps out what only pipes
 // text into a terminal, not a program that reads the screen: docs/cli.md says what that means.
-func (t *terminal) confirm(ctx context.Context, what string) error {
+func (t *Terminal) Confirm(ctx context.Context, what string) error {
 	word := strings.ToLower(rand.Text()[:4])
 	prompt := fmt.Sprintf("To %s, type %s and press Enter: ", what, newPalette().title.Render(word))
 	typed, err := t.line(ctx, prompt, "")
 	switch {
-	case errors.Is(err, errBack), errors.Is(err, errCancelled), err == nil && strings.TrimSpace(typed) == "":
+	case errors.Is(err, errBack), errors.Is(err, ErrCancelled), err == nil && strings.TrimSpace(typed) == "":
 		return errors.New("nothing was changed")
 	case err != nil:
 		return err

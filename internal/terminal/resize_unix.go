@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package terminal
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// onResize calls f whenever the terminal gets another size, until stop is called.
-func onResize(f func()) (stop func()) {
+// OnResize calls f whenever the terminal gets another size, until stop is called.
+func OnResize(f func()) (stop func()) {
 	sizes := make(chan os.Signal, 1)
 	signal.Notify(sizes, syscall.SIGWINCH)
 	go func() {

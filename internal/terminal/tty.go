@@ -1,21 +1,23 @@
-package main
+package terminal
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"unicode/utf8"
 
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
 )
 
-// terminal is the terminal that a person sits at: the one that controls this process, whatever its standard streams
+// Terminal is the terminal that a person sits at: the one that controls this process, whatever its standard streams
 // are connected to.
-type terminal struct {
+type Terminal struct {
 	in, out *os.File
 	// w writes to out in the colours it can show.
 	w io.Writer
@@ -23,44 +25,61 @@ type terminal struct {
 
 var (
 	errNoTerminal = errors.New("there is no terminal to ask at")
-	// errCancelled is Ctrl-C; errBack is Esc.
-	errCancelled = errors.New("cancelled at the terminal")
+	// ErrCancelled is Ctrl-C; errBack is Esc.
+	ErrCancelled = errors.New("cancelled at the terminal")
 	errBack      = errors.New("back")
 )
 
-// openTerminal opens the terminal. It fails where the process has none, is in the background, or has none of its
+// Open opens the terminal. It fails where the process has none, is in the background, or has none of its
 // streams connected to one: then nobody looks at it.
-func openTerminal() (*terminal, error) {
-	if !isTerminal(os.Stdin) && !isTerminal(os.Stdout) && !isTerminal(os.Stderr) {
+func Open() (*Terminal, error) {
+	if !IsTerminal(os.Stdin) && !IsTerminal(os.Stdout) && !IsTerminal(os.Stderr) {
 		return nil, errNoTerminal
 	}
 	in, out, err := openConsole()
 	if err != nil {
 		return nil, errNoTerminal
 	}
-	t := &terminal{in: in, out: out, w: colorprofile.NewWriter(out, os.Environ())}
+	t := &Terminal{in: in, out: out, w: colorprofile.NewWriter(out, os.Environ())}
 	if !term.IsTerminal(int(in.Fd())) || !foreground(in) {
-		t.close()
+		t.Close()
 		return nil, errNoTerminal
 	}
 	return t, nil
 }
 
-func (t *terminal) close() {
+// Write implements io.Writer, in the colours that the terminal can show.
+func (t *Terminal) Write(p []byte) (int, error) { return t.w.Write(p) }
+
+// Quote prints all of a text from elsewhere, each line of it behind a bar.
+func (t *Terminal) Quote(text string) {
+	quoted(t.w, text, t.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
+}
+
+// QuoteDiff is quote for a unified diff.
+func (t *Terminal) QuoteDiff(text string) { quoted(t.w, text, t.width(), 0, diffStyle(newPalette())) }
+
+// Option prints a choice and its key.
+func (t *Terminal) Option(key, what string) {
+	fmt.Fprintf(t.w, "  %s  %s\n", newPalette().hotkey.Render(key), what)
+}
+
+// Close ends the use of the terminal.
+func (t *Terminal) Close() {
 	_ = t.in.Close()
 	if t.out != t.in {
 		_ = t.out.Close()
 	}
 }
 
-func (t *terminal) height() int {
+func (t *Terminal) height() int {
 	if _, h, err := term.GetSize(int(t.out.Fd())); err == nil && h > 5 {
 		return h
 	}
 	return 24
 }
 
-func (t *terminal) width() int {
+func (t *Terminal) width() int {
 	if w, _, err := term.GetSize(int(t.out.Fd())); err == nil && w > 20 {
 		return w
 	}
@@ -70,7 +89,7 @@ func (t *terminal) width() int {
 // keys prints the prompt and calls f with a function that returns what was typed since it was last called, until f
 // returns. What was typed before the prompt is thrown away: it was meant for something else. Nothing is echoed. When
 // ctx ends, reading fails.
-func (t *terminal) keys(ctx context.Context, prompt string, f func(read func() ([]byte, error)) error) error {
+func (t *Terminal) keys(ctx context.Context, prompt string, f func(read func() ([]byte, error)) error) error {
 	old, err := term.MakeRaw(int(t.in.Fd()))
 	if err != nil {
 		return err
@@ -94,15 +113,15 @@ func (t *terminal) keys(ctx context.Context, prompt string, f func(read func() (
 		case err != nil:
 			return nil, err
 		case strings.ContainsRune(string(buf[:n]), 3):
-			return nil, errCancelled
+			return nil, ErrCancelled
 		}
 		return buf[:n], nil
 	})
 }
 
-// key prints the prompt, which has no line end, and waits for one of the keys. Anything else, pasted text and the keys that send several characters included, is
+// Key prints the prompt, which has no line end, and waits for one of the keys. Anything else, pasted text and the keys that send several characters included, is
 // ignored: an arrow key ends in a letter.
-func (t *terminal) key(ctx context.Context, prompt, wanted string) (key byte, err error) {
+func (t *Terminal) Key(ctx context.Context, prompt, wanted string) (key byte, err error) {
 	err = t.keys(ctx, prompt, func(read func() ([]byte, error)) error {
 		for {
 			typed, err := read()
@@ -119,9 +138,9 @@ func (t *terminal) key(ctx context.Context, prompt, wanted string) (key byte, er
 }
 
 // line prints the prompt and reads a line that starts as text and can be edited at its end. Esc gives errBack.
-func (t *terminal) line(ctx context.Context, prompt, text string) (string, error) {
+func (t *Terminal) line(ctx context.Context, prompt, text string) (string, error) {
 	line := []rune(text)
-	err := t.keys(ctx, prompt+clean(text), func(read func() ([]byte, error)) error {
+	err := t.keys(ctx, prompt+Clean(text), func(read func() ([]byte, error)) error {
 		for {
 			typed, err := read()
 			if err != nil {
@@ -145,7 +164,7 @@ func (t *terminal) line(ctx context.Context, prompt, text string) (string, error
 					line = t.erase(line, len(line))
 				case r >= ' ' && r != utf8.RuneError && len(line) < 4000:
 					line = append(line, r)
-					io.WriteString(t.w, clean(string(r)))
+					io.WriteString(t.w, Clean(string(r)))
 				}
 			}
 		}
@@ -155,10 +174,10 @@ func (t *terminal) line(ctx context.Context, prompt, text string) (string, error
 }
 
 // erase takes the last n characters off the line and off the screen.
-func (t *terminal) erase(line []rune, n int) []rune {
+func (t *Terminal) erase(line []rune, n int) []rune {
 	n = min(n, len(line))
 	for _, r := range line[len(line)-n:] {
-		for range []rune(clean(string(r))) {
+		for range []rune(Clean(string(r))) {
 			io.WriteString(t.out, "\b \b")
 		}
 	}

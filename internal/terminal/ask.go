@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -21,33 +21,33 @@ import (
 	"github.com/tongs-ai/tongs/approval"
 )
 
-// asker is the channel that asks at the terminal. It shows one question at a time.
-type asker struct {
+// Asker is the channel that asks at the terminal. It shows one question at a time.
+type Asker struct {
 	mu sync.Mutex
-	// cancel ends the call that asks; Ctrl-C does it.
-	cancel context.CancelFunc
-	// validate checks edited arguments; nil accepts any object.
-	validate func(ctx context.Context, tool string, args json.RawMessage) error
-	// previews has what is too long to stand in a question; nil has none.
-	previews *approval.Previews
+	// Cancel ends the call that asks; Ctrl-C does it.
+	Cancel context.CancelFunc
+	// Validate checks edited arguments; nil accepts any object.
+	Validate func(ctx context.Context, tool string, args json.RawMessage) error
+	// Previews has what is too long to stand in a question; nil has none.
+	Previews *approval.Previews
 }
 
-var _ approval.Channel = (*asker)(nil)
+var _ approval.Channel = (*Asker)(nil)
 
 // Ask shows the question and returns what the person says, nil where there is no terminal.
-func (a *asker) Ask(ctx context.Context, q approval.Question) (*approval.Answer, error) {
+func (a *Asker) Ask(ctx context.Context, q approval.Question) (*approval.Answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t, err := openTerminal()
+	t, err := Open()
 	if err != nil {
 		return nil, nil
 	}
-	defer t.close()
-	answer, err := (&prompt{terminal: t, asker: a, q: q, palette: newPalette()}).run(ctx)
+	defer t.Close()
+	answer, err := (&prompt{Terminal: t, Asker: a, q: q, palette: newPalette()}).run(ctx)
 	switch {
-	case errors.Is(err, errCancelled):
+	case errors.Is(err, ErrCancelled):
 		fmt.Fprintln(t.w, "\nCancelled; nothing was approved.")
-		a.cancel()
+		a.Cancel()
 		return nil, err
 	case ctx.Err() != nil:
 		fmt.Fprintln(t.w, "\nThe question is over; it was answered elsewhere or the call ended.")
@@ -58,8 +58,8 @@ func (a *asker) Ask(ctx context.Context, q approval.Question) (*approval.Answer,
 
 // prompt is one question on the screen.
 type prompt struct {
-	*terminal
-	*asker
+	*Terminal
+	*Asker
 	palette
 	q approval.Question
 	// outer is how many of the changes of the question tell of all of them.
@@ -76,7 +76,7 @@ func (p *prompt) run(ctx context.Context) (*approval.Answer, error) {
 	p.show(previewLines)
 	for {
 		p.choices()
-		key, err := p.key(ctx, "Your choice (Ctrl-C cancels the call): ", p.accepted())
+		key, err := p.Key(ctx, "Your choice (Ctrl-C cancels the call): ", p.accepted())
 		if err != nil {
 			return nil, err
 		}
@@ -111,12 +111,12 @@ func (p *prompt) choose(ctx context.Context, key byte) (*approval.Answer, error)
 		p.effects()
 		return nil, nil
 	default:
-		return nil, errCancelled
+		return nil, ErrCancelled
 	}
 }
 
 func (p *prompt) answer(a approval.Answer) *approval.Answer {
-	a.Channel, a.By = "terminal", whoami()
+	a.Channel, a.By = "terminal", Whoami()
 	return &a
 }
 
@@ -135,25 +135,24 @@ func (p *prompt) accepted() string {
 }
 
 func (p *prompt) choices() {
-	option := func(key, what string) { fmt.Fprintf(p.w, "  %s  %s\n", p.hotkey.Render(key), what) }
-	option("y", "approve once")
+	p.Option("y", "approve once")
 	rule := strings.Join(p.q.Remember, "; ")
 	if slices.Contains(p.q.Scopes, approval.Session) {
-		option("s", "approve for this session: "+clean(rule))
+		p.Option("s", "approve for this session: "+Clean(rule))
 	}
 	if slices.Contains(p.q.Scopes, approval.Always) {
-		option("a", "approve always: "+clean(rule))
+		p.Option("a", "approve always: "+Clean(rule))
 	}
-	option("e", "edit the arguments first")
-	option("n", "deny, with a reason that the agent sees")
+	p.Option("e", "edit the arguments first")
+	p.Option("n", "deny, with a reason that the agent sees")
 }
 
 // show prints the question: what would happen last, beside the choices, so that no preview can push it off the screen.
 func (p *prompt) show(limit int) {
 	width := p.width()
 	plain := func(string) lipgloss.Style { return lipgloss.NewStyle() }
-	fmt.Fprintf(p.w, "\n%s %s\n", p.title.Render(clean(p.q.Tool)), "asks for approval.")
-	if args := indented(p.q.Args); limit == 0 || p.q.Preview == "" {
+	fmt.Fprintf(p.w, "\n%s %s\n", p.title.Render(Clean(p.q.Tool)), "asks for approval.")
+	if args := Indented(p.q.Args); limit == 0 || p.q.Preview == "" {
 		fmt.Fprintln(p.w, p.faint.Render("Arguments:"))
 		quoted(p.w, args, width, limit, plain)
 	}
@@ -168,7 +167,7 @@ func (p *prompt) show(limit int) {
 // effects prints what the call would do.
 func (p *prompt) effects() {
 	fmt.Fprintln(p.w, p.title.Render("It would:"))
-	for _, line := range effectLines(p.q.Effects) {
+	for _, line := range EffectLines(p.q.Effects) {
 		fmt.Fprintln(p.w, "  "+line)
 	}
 }
@@ -176,24 +175,24 @@ func (p *prompt) effects() {
 // about prints who asks, why, and what a person should know first.
 func (p *prompt) about(limit int) {
 	if len(p.q.Agents) > 0 {
-		fmt.Fprintf(p.w, "For:     %s\n", clean(strings.Join(p.q.Agents, " > ")))
+		fmt.Fprintf(p.w, "For:     %s\n", Clean(strings.Join(p.q.Agents, " > ")))
 	}
 	if p.q.Reason != "" {
 		fmt.Fprintln(p.w, "The agent says:")
 		quoted(p.w, p.q.Reason, p.width(), min(limit, 10), func(string) lipgloss.Style { return lipgloss.NewStyle() })
 	}
 	if !p.q.Source.BuiltIn() {
-		fmt.Fprintf(p.w, "From:    %s %s\n", clean(string(p.q.Source.Kind)), clean(p.q.Source.Name))
+		fmt.Fprintf(p.w, "From:    %s %s\n", Clean(string(p.q.Source.Kind)), Clean(p.q.Source.Name))
 	}
 	for _, note := range p.q.Notes {
-		fmt.Fprintln(p.w, p.warn.Render("Note:    "+clean(note)))
+		fmt.Fprintln(p.w, p.warn.Render("Note:    "+Clean(note)))
 	}
-	fmt.Fprintf(p.w, "What:    %s\n", clean(p.q.Message))
-	fmt.Fprintf(p.w, "Asked:   %s\n", clean(p.q.Why))
+	fmt.Fprintf(p.w, "What:    %s\n", Clean(p.q.Message))
+	fmt.Fprintf(p.w, "Asked:   %s\n", Clean(p.q.Why))
 }
 
-// effectLines describes effects in plain words, one on each line.
-func effectLines(effects []tongs.Effect) []string {
+// EffectLines describes effects in plain words, one on each line.
+func EffectLines(effects []tongs.Effect) []string {
 	lines := make([]string, 0, len(effects))
 	for _, e := range effects {
 		line := map[tongs.EffectKind]string{
@@ -204,15 +203,15 @@ func effectLines(effects []tongs.Effect) []string {
 		case e.Unknown:
 			line += "anything (the tool cannot tell beforehand)"
 		case e.Kind.OnPath() && e.Version == tongs.Absent && e.Kind == tongs.EffectWrite:
-			line = "create " + clean(e.Target())
+			line = "create " + Clean(e.Target())
 		default:
-			line += clean(e.Target())
+			line += Clean(e.Target())
 		}
 		if e.Sends {
 			line += ", sending data"
 		}
 		if e.Why != "" {
-			line += " (" + clean(e.Why) + ")"
+			line += " (" + Clean(e.Why) + ")"
 		}
 		lines = append(lines, line)
 	}
@@ -225,11 +224,11 @@ func (p *prompt) remember(ctx context.Context, scope approval.Scope) (*approval.
 	if scope == approval.Always {
 		how = "always, in this workspace"
 	}
-	fmt.Fprintf(p.w, "%s will be allowed %s to:\n", clean(p.q.Tool), how)
+	fmt.Fprintf(p.w, "%s will be allowed %s to:\n", Clean(p.q.Tool), how)
 	for _, line := range p.q.Remember {
-		fmt.Fprintln(p.w, "  "+p.title.Render(clean(line)))
+		fmt.Fprintln(p.w, "  "+p.title.Render(Clean(line)))
 	}
-	key, err := p.key(ctx, "Enter saves this, e edits it, Esc goes back: ", "\r\ne\x1b")
+	key, err := p.Key(ctx, "Enter saves this, e edits it, Esc goes back: ", "\r\ne\x1b")
 	if err != nil {
 		return nil, err
 	}
@@ -266,11 +265,11 @@ func (p *prompt) deny(ctx context.Context) (*approval.Answer, error) {
 
 // edit lets the person change the arguments in an editor, checks them, and shows them before they are approved.
 func (p *prompt) edit(ctx context.Context) (*approval.Answer, error) {
-	text := indented(p.q.Args) + "\n"
+	text := Indented(p.q.Args) + "\n"
 	for {
 		edited, err := p.editor(ctx, text)
 		if err != nil {
-			fmt.Fprintln(p.w, p.warn.Render(clean(err.Error())))
+			fmt.Fprintln(p.w, p.warn.Render(Clean(err.Error())))
 			return nil, errBack
 		}
 		args, err := p.check(ctx, edited)
@@ -279,7 +278,7 @@ func (p *prompt) edit(ctx context.Context) (*approval.Answer, error) {
 		}
 		fmt.Fprintln(p.w, p.warn.Render("These arguments do not work:"))
 		quoted(p.w, err.Error(), p.width(), 20, func(string) lipgloss.Style { return lipgloss.NewStyle() })
-		if key, err := p.key(ctx, "e edits again, Esc goes back: ", "e\x1b"); err != nil || key != 'e' {
+		if key, err := p.Key(ctx, "e edits again, Esc goes back: ", "e\x1b"); err != nil || key != 'e' {
 			return nil, errors.Join(err, errBack)
 		}
 		fmt.Fprintln(p.w)
@@ -288,12 +287,12 @@ func (p *prompt) edit(ctx context.Context) (*approval.Answer, error) {
 }
 
 func (p *prompt) check(ctx context.Context, text string) (json.RawMessage, error) {
-	args, err := object([]byte(text))
+	args, err := ParseObject([]byte(text))
 	if err != nil {
 		return nil, err
 	}
-	if p.validate != nil {
-		if err := p.validate(ctx, p.q.Tool, args); err != nil {
+	if p.Validate != nil {
+		if err := p.Validate(ctx, p.q.Tool, args); err != nil {
 			return nil, err
 		}
 	}
@@ -302,8 +301,8 @@ func (p *prompt) check(ctx context.Context, text string) (json.RawMessage, error
 
 func (p *prompt) confirmArgs(ctx context.Context, args json.RawMessage) (*approval.Answer, error) {
 	fmt.Fprintln(p.w, "The call would be made with these arguments instead:")
-	quoted(p.w, indented(args), p.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
-	key, err := p.key(ctx, "y approves that once, Esc goes back: ", "y\x1b")
+	quoted(p.w, Indented(args), p.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
+	key, err := p.Key(ctx, "y approves that once, Esc goes back: ", "y\x1b")
 	if err != nil {
 		return nil, err
 	}
@@ -347,8 +346,8 @@ func editorCommand() []string {
 	return []string{"vi"}
 }
 
-// indented spells JSON on several lines; what is no JSON stays as it is.
-func indented(raw json.RawMessage) string {
+// Indented spells JSON on several lines; what is no JSON stays as it is.
+func Indented(raw json.RawMessage) string {
 	var buf bytes.Buffer
 	if len(raw) == 0 {
 		return "{}"
@@ -359,10 +358,23 @@ func indented(raw json.RawMessage) string {
 	return buf.String()
 }
 
-// whoami names the person as the system knows them.
-func whoami() string {
+// Whoami names the person as the system knows them.
+func Whoami() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
 	}
 	return "unknown"
+}
+
+// ParseObject checks that data is one JSON object.
+func ParseObject(data []byte) (json.RawMessage, error) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || data[0] != '{' {
+		return nil, fmt.Errorf("the arguments are not a JSON object: %.40q; want for example {\"path\":\"go.mod\"}", data)
+	}
+	if !json.Valid(data) {
+		err := json.Unmarshal(data, new(map[string]json.RawMessage))
+		return nil, fmt.Errorf("the arguments are not valid JSON: %v", err)
+	}
+	return data, nil
 }

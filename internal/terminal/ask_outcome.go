@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ func (p *prompt) runOutcome(ctx context.Context) (*approval.Answer, error) {
 	p.showOutcome(inline, listLines)
 	for {
 		p.outcomeChoices(inline)
-		key, err := p.key(ctx, "Your choice (Ctrl-C cancels the call): ", p.outcomeKeys())
+		key, err := p.Key(ctx, "Your choice (Ctrl-C cancels the call): ", p.outcomeKeys())
 		if err != nil {
 			return nil, err
 		}
@@ -70,24 +70,23 @@ func (p *prompt) outcomeKeys() string {
 }
 
 func (p *prompt) outcomeChoices(inline bool) {
-	option := func(key, what string) { fmt.Fprintf(p.w, "  %s  %s\n", p.hotkey.Render(key), what) }
 	if p.q.ChangeCount == 1 {
-		option("y", "keep the change")
+		p.Option("y", "keep the change")
 	} else {
-		option("y", fmt.Sprintf("keep all %d changes", p.q.ChangeCount))
-		option("k", "keep some of them, by number or path")
+		p.Option("y", fmt.Sprintf("keep all %d changes", p.q.ChangeCount))
+		p.Option("k", "keep some of them, by number or path")
 	}
 	if p.q.ChangeCount > listLines {
-		option("l", "list all the changes")
+		p.Option("l", "list all the changes")
 	}
 	if !inline {
-		size := plural(lineCount(p.q.Preview), "line")
+		size := Plural(lineCount(p.q.Preview), "line")
 		if p.q.PreviewBytes > 0 {
 			size = output.Bytes(p.q.PreviewBytes)
 		}
-		option("d", "show the whole difference, "+size)
+		p.Option("d", "show the whole difference, "+size)
 	}
-	option("n", "drop all, with a reason that the agent sees")
+	p.Option("n", "drop all, with a reason that the agent sees")
 }
 
 // chooseOutcome acts on a key. A nil answer without an error asks again.
@@ -110,16 +109,16 @@ func (p *prompt) chooseOutcome(ctx context.Context, key byte) (*approval.Answer,
 		}
 		return nil, err
 	default:
-		return nil, errCancelled
+		return nil, ErrCancelled
 	}
 }
 
 // showOutcome prints the question: the changes last, beside the choices. Of the changes it lists so many, and with zero
 // everything whole.
 func (p *prompt) showOutcome(inline bool, list int) {
-	fmt.Fprintf(p.w, "\n%s %s\n", p.title.Render(clean(p.q.Tool)), "ran on a copy of the files. What it changed does not hold yet.")
+	fmt.Fprintf(p.w, "\n%s %s\n", p.title.Render(Clean(p.q.Tool)), "ran on a copy of the files. What it changed does not hold yet.")
 	fmt.Fprintln(p.w, p.faint.Render("Arguments:"))
-	quoted(p.w, indented(p.q.Args), p.width(), min(list, 10), func(string) lipgloss.Style { return lipgloss.NewStyle() })
+	quoted(p.w, Indented(p.q.Args), p.width(), min(list, 10), func(string) lipgloss.Style { return lipgloss.NewStyle() })
 	if inline && p.q.Preview != "" {
 		fmt.Fprintln(p.w, p.faint.Render("The difference:"))
 		quoted(p.w, p.q.Preview, p.width(), max(inlineLines, p.height()), diffStyle(p.palette))
@@ -155,9 +154,9 @@ func (p *prompt) changeList(w io.Writer, changes []tongs.Change, limit int) {
 func changeLines(changes []tongs.Change) []string {
 	names, wide := make([]string, len(changes)), 0
 	for i, c := range changes {
-		names[i] = clean(c.Path.String())
+		names[i] = Clean(c.Path.String())
 		if c.From != nil {
-			names[i] = clean(c.From.String()) + " → " + names[i]
+			names[i] = Clean(c.From.String()) + " → " + names[i]
 		}
 		if w := ansi.StringWidth(names[i]); w <= 48 {
 			wide = max(wide, w)
@@ -167,7 +166,7 @@ func changeLines(changes []tongs.Change) []string {
 		pad := strings.Repeat(" ", max(0, wide-ansi.StringWidth(names[i])))
 		names[i] = fmt.Sprintf("%-8s  %s%s  %s", c.Kind, names[i], pad, changeSize(c))
 		if c.Protected != "" {
-			names[i] += "  (" + clean(c.Protected) + ")"
+			names[i] += "  (" + Clean(c.Protected) + ")"
 		}
 	}
 	return names
@@ -179,7 +178,7 @@ func changeSize(c tongs.Change) string {
 	case c.Type == tongs.FileDirectory && c.Kind == tongs.Deleted && c.Before > 0:
 		return "directory with " + output.Bytes(c.Before)
 	case c.Type == tongs.FileDirectory && c.Below > 0:
-		return fmt.Sprintf("directory with %s, %s", plural(c.Below, "path"), output.Bytes(c.After))
+		return fmt.Sprintf("directory with %s, %s", Plural(c.Below, "path"), output.Bytes(c.After))
 	case c.Type == tongs.FileDirectory:
 		return "directory"
 	case c.Type == tongs.FileSymlink:
@@ -201,11 +200,11 @@ func (p *prompt) keepSome(ctx context.Context) (*approval.Answer, error) {
 	}
 	keep, err := selected(&p.q, text)
 	if err != nil {
-		fmt.Fprintln(p.w, p.warn.Render(clean(err.Error())))
+		fmt.Fprintln(p.w, p.warn.Render(Clean(err.Error())))
 		return nil, errBack
 	}
 	p.showKept(keep)
-	key, err := p.key(ctx, "y keeps these and drops the rest, Esc goes back: ", "y\x1b")
+	key, err := p.Key(ctx, "y keeps these and drops the rest, Esc goes back: ", "y\x1b")
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +245,7 @@ func (p *prompt) showKept(keep []string) {
 	part("Kept", kept)
 	for _, path := range keep {
 		if !slices.ContainsFunc(kept, func(c tongs.Change) bool { return approval.Keeps(path, c) }) {
-			fmt.Fprintf(p.w, "  what there is at %s, which is not listed\n", clean(path))
+			fmt.Fprintf(p.w, "  what there is at %s, which is not listed\n", Clean(path))
 		}
 	}
 	part("Dropped", dropped)
@@ -272,7 +271,7 @@ func selected(q *approval.Question, text string) (keep []string, err error) {
 			}
 			continue
 		}
-		path := keptPath(word)
+		path := KeptPath(word)
 		if err := known(q, path); err != nil {
 			return nil, err
 		}
@@ -284,8 +283,8 @@ func selected(q *approval.Question, text string) (keep []string, err error) {
 	return keep, nil
 }
 
-// keptPath spells a path as changes do.
-func keptPath(word string) string {
+// KeptPath spells a path as changes do.
+func KeptPath(word string) string {
 	for strings.HasPrefix(word, "./") {
 		word = strings.TrimPrefix(word, "./")
 	}
@@ -332,7 +331,7 @@ func (p *prompt) page(ctx context.Context, show func(io.Writer)) error {
 		if at = end; at == len(lines) {
 			return nil
 		}
-		key, err := p.key(ctx, fmt.Sprintf("(%d of %d lines; Space goes on, q ends) ", at, len(lines)), " q\r\n\x1b")
+		key, err := p.Key(ctx, fmt.Sprintf("(%d of %d lines; Space goes on, q ends) ", at, len(lines)), " q\r\n\x1b")
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -25,13 +25,13 @@ type form struct {
 	Required []string
 }
 
-// elicitAtTerminal shows the question of a server as its own words. Without a terminal nobody was asked.
-func elicitAtTerminal(ctx context.Context, e mcpclient.Elicitation) (mcpclient.Elicited, error) {
-	t, err := openTerminal()
+// Elicit shows the question of a server as its own words. Without a terminal nobody was asked.
+func Elicit(ctx context.Context, e mcpclient.Elicitation) (mcpclient.Elicited, error) {
+	t, err := Open()
 	if err != nil {
 		return mcpclient.Elicited{Action: "cancel"}, nil
 	}
-	defer t.close()
+	defer t.Close()
 	var f form
 	data, err := json.Marshal(e.Schema)
 	if err == nil {
@@ -41,9 +41,9 @@ func elicitAtTerminal(ctx context.Context, e mcpclient.Elicitation) (mcpclient.E
 		return mcpclient.Elicited{Action: "decline"}, nil
 	}
 	fmt.Fprintf(t.w, "\nThe MCP server %s asks you something. These are its words, not those of Tongs; your answer goes to that\n"+
-		"server, and approves nothing.\n", clean(e.Server))
+		"server, and approves nothing.\n", Clean(e.Server))
 	quoted(t.w, e.Message, t.width(), 40, func(string) lipgloss.Style { return lipgloss.NewStyle() })
-	key, err := t.key(ctx, "a answers, d declines: ", "ad")
+	key, err := t.Key(ctx, "a answers, d declines: ", "ad")
 	if err != nil || key != 'a' {
 		return mcpclient.Elicited{Action: "decline"}, nil
 	}
@@ -61,14 +61,14 @@ func elicitAtTerminal(ctx context.Context, e mcpclient.Elicitation) (mcpclient.E
 }
 
 // askField asks for one value until it fits, or the person gives up.
-func askField(ctx context.Context, t *terminal, f *form, name string) (value any, given bool, err error) {
+func askField(ctx context.Context, t *Terminal, f *form, name string) (value any, given bool, err error) {
 	p := f.Properties[name]
-	label := clean(name)
+	label := Clean(name)
 	if p.Description != "" {
-		label += " (" + clean(p.Description) + ")"
+		label += " (" + Clean(p.Description) + ")"
 	}
 	if len(p.Enum) > 0 {
-		label += " one of " + clean(fmt.Sprint(p.Enum...))
+		label += " one of " + Clean(fmt.Sprint(p.Enum...))
 	}
 	text := ""
 	if p.Default != nil {
@@ -89,7 +89,7 @@ func askField(ctx context.Context, t *terminal, f *form, name string) (value any
 		if err == nil {
 			return value, true, nil
 		}
-		fmt.Fprintln(t.w, clean(err.Error()))
+		fmt.Fprintln(t.w, Clean(err.Error()))
 		text = typed
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"regexp"
@@ -24,7 +24,7 @@ var (
 	heading = regexp.MustCompile(`^#{1,6}\s+(.*)$`)
 	bullet  = regexp.MustCompile(`^(\s*)[-*+]\s+(.*)$`)
 	ordinal = regexp.MustCompile(`^(\s*)(\d{1,4}[.)])\s+(.*)$`)
-	quote   = regexp.MustCompile(`^\s*>\s?(.*)$`)
+	quoting = regexp.MustCompile(`^\s*>\s?(.*)$`)
 	ruler   = regexp.MustCompile(`^\s*([-*_])(\s*[-*_]){2,}\s*$`)
 	inline  = regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*|__[^_]+__|\\*[^*\\s][^*]*\\*")
 )
@@ -61,7 +61,7 @@ func (m *markdown) styled(text string, width int) []string {
 	if found := ordinal.FindStringSubmatch(text); found != nil {
 		return wrapped(found[1]+found[2]+" "+m.spans(found[3]), width, found[1]+strings.Repeat(" ", len(found[2])+1))
 	}
-	if found := quote.FindStringSubmatch(text); found != nil {
+	if found := quoting.FindStringSubmatch(text); found != nil {
 		return wrapped(m.faint.Render("│ ")+m.faint.Render(found[1]), width, "│ ")
 	}
 	return wrapped(m.spans(text), width, "")

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -108,7 +108,7 @@ func newGlass(t *testing.T, width int) (*glass, *liveScreen) {
 	s.width = func() int { return g.width }
 	at := time.Unix(0, 0)
 	s.now, s.begun = func() time.Time { return at }, at
-	t.Cleanup(s.close)
+	t.Cleanup(s.Close)
 	return g, s
 }
 
@@ -126,18 +126,18 @@ func callEvent(typ worker.EventType, id, title string, who ...string) worker.Eve
 // play is a run with everything in it.
 func play(s *liveScreen) {
 	demo := []string{"demo"}
-	s.event(worker.Event{Type: worker.EventStart, Agents: demo, Snapshot: snap(0)})
+	s.Event(worker.Event{Type: worker.EventStart, Agents: demo, Snapshot: snap(0)})
 	for _, piece := range []string{"# Pl", "an\n\nI will **re", "ad** `a.txt`, and ", "more words than fit on a narrow line.\n- one\n- t", "wo"} {
-		s.event(worker.Event{Type: worker.EventText, Agents: demo, Text: piece})
+		s.Event(worker.Event{Type: worker.EventText, Agents: demo, Text: piece})
 	}
-	s.event(worker.Event{Type: worker.EventAnswer, Agents: demo})
-	s.event(worker.Event{Type: worker.EventTodos, Agents: demo, Todos: []todo.Item{{Content: "Read", Status: todo.InProgress, ActiveForm: "Reading"}}})
+	s.Event(worker.Event{Type: worker.EventAnswer, Agents: demo})
+	s.Event(worker.Event{Type: worker.EventTodos, Agents: demo, Todos: []todo.Item{{Content: "Read", Status: todo.InProgress, ActiveForm: "Reading"}}})
 	for i := range 12 {
-		s.event(callEvent(worker.EventCall, fmt.Sprint("c", i), fmt.Sprintf("Read the file number %d, which has a long name 你好", i)))
+		s.Event(callEvent(worker.EventCall, fmt.Sprint("c", i), fmt.Sprintf("Read the file number %d, which has a long name 你好", i)))
 	}
-	s.event(callEvent(worker.EventCall, "k", "Read x", "child"))
-	s.event(worker.Event{Type: worker.EventUpdate, Agents: demo, Call: &worker.CallEvent{CallNote: worker.CallNote{Call: "c1"}}, Update: &tongs.Update{Title: "half way"}})
-	s.event(callEvent(worker.EventResult, "k", "x", "child"))
+	s.Event(callEvent(worker.EventCall, "k", "Read x", "child"))
+	s.Event(worker.Event{Type: worker.EventUpdate, Agents: demo, Call: &worker.CallEvent{CallNote: worker.CallNote{Call: "c1"}}, Update: &tongs.Update{Title: "half way"}})
+	s.Event(callEvent(worker.EventResult, "k", "x", "child"))
 	for i := range 12 {
 		e := callEvent(worker.EventResult, fmt.Sprint("c", i), fmt.Sprint("file ", i))
 		if i == 3 {
@@ -146,12 +146,12 @@ func play(s *liveScreen) {
 		if i == 4 {
 			e.Call.Changed = []worker.Change{{Path: "a", Added: 1, Removed: 1, Diff: "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n"}}
 		}
-		s.event(e)
+		s.Event(e)
 	}
-	s.event(worker.Event{Type: worker.EventTurn, Agents: demo, Snapshot: snap(1)})
-	s.event(worker.Event{Type: worker.EventText, Agents: demo, Text: "Done."})
-	s.end(snap(2))
-	s.close()
+	s.Event(worker.Event{Type: worker.EventTurn, Agents: demo, Snapshot: snap(1)})
+	s.Event(worker.Event{Type: worker.EventText, Agents: demo, Text: "Done."})
+	s.End(snap(2))
+	s.Close()
 }
 
 // Whatever the width, what is settled stays as it was printed, and nothing of the region is left behind.
@@ -223,15 +223,15 @@ session s_1`
 // While calls run, each has a line with its title, and the footer is below them; what does not change is not drawn again.
 func TestLiveRegion(t *testing.T) {
 	g, s := newGlass(t, 60)
-	s.event(worker.Event{Type: worker.EventStart, Agents: []string{"demo"}, Snapshot: snap(0)})
-	s.event(callEvent(worker.EventCall, "a", "Read a.txt"))
-	s.event(callEvent(worker.EventCall, "b", "Search", "child"))
+	s.Event(worker.Event{Type: worker.EventStart, Agents: []string{"demo"}, Snapshot: snap(0)})
+	s.Event(callEvent(worker.EventCall, "a", "Read a.txt"))
+	s.Event(callEvent(worker.EventCall, "b", "Search", "child"))
 	want := "• Read a.txt 0s\n• child › Search 0s\ndemo · m · 1,200 tokens · 0s"
 	if g.text() != want {
 		t.Errorf("the screen shows\n%s", g.text())
 	}
 	writes := g.writes
-	s.event(worker.Event{Type: worker.EventThinking, Agents: []string{"demo"}, Text: "hm"})
+	s.Event(worker.Event{Type: worker.EventThinking, Agents: []string{"demo"}, Text: "hm"})
 	if g.writes != writes {
 		t.Error("it was drawn again")
 	}
@@ -246,7 +246,7 @@ func TestLiveRegion(t *testing.T) {
 			g.put(r)
 		}
 	}
-	s.event(callEvent(worker.EventResult, "a", "a.txt"))
+	s.Event(callEvent(worker.EventResult, "a", "a.txt"))
 	if got := strings.Split(g.text(), "\n"); got[0] != "✓ read_file: a.txt" || !slices.Contains(got, "• child › Search 0s") || len(got) != 4 {
 		t.Errorf("the screen shows\n%s", g.text())
 	}
@@ -255,14 +255,14 @@ func TestLiveRegion(t *testing.T) {
 // While somebody else uses the terminal nothing is written; what happened meanwhile is shown afterwards.
 func TestLiveScreenPauses(t *testing.T) {
 	g, s := newGlass(t, 60)
-	s.event(callEvent(worker.EventCall, "a", "Read a.txt"))
+	s.Event(callEvent(worker.EventCall, "a", "Read a.txt"))
 	resume, again := s.pause(), s.pause()
 	if g.text() != "" {
 		t.Errorf("the screen shows\n%s", g.text())
 	}
 	writes := g.writes
-	s.event(callEvent(worker.EventResult, "a", "a.txt"))
-	s.note("something")
+	s.Event(callEvent(worker.EventResult, "a", "a.txt"))
+	s.Note("something")
 	resume()
 	if g.writes != writes {
 		t.Error("it was written to")

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"encoding/json"
@@ -13,23 +13,23 @@ import (
 
 // screen shows a run. Its methods are safe for concurrent use and do not block for long.
 type screen interface {
-	event(worker.Event)
-	note(text string)
+	Event(worker.Event)
+	Note(text string)
 	// pause keeps the screen still until what it returns is called: somebody else uses the terminal.
 	pause() (resume func())
-	end(s *worker.Session)
-	close()
+	End(s *worker.Session)
+	Close()
 }
 
-// newScreen chooses how a run is shown: as JSON, for a person at a terminal, or plainly.
-func (a *app) newScreen(format string) screen {
+// NewScreen chooses how a run is shown: as JSON, for a person at a terminal, or plainly.
+func NewScreen(format string, out, errs io.Writer) screen {
 	switch {
 	case format == "json":
-		return &jsonScreen{enc: json.NewEncoder(a.out)}
-	case isTerminal(a.out) && isTerminal(a.err) && !dumb():
-		return newLiveScreen(a.out)
+		return &jsonScreen{enc: json.NewEncoder(out)}
+	case IsTerminal(out) && IsTerminal(errs) && !dumb():
+		return newLiveScreen(out)
 	}
-	return &plainScreen{out: a.out, err: a.err}
+	return &plainScreen{out: out, err: errs}
 }
 
 // jsonScreen prints every event as one line.
@@ -38,18 +38,18 @@ type jsonScreen struct {
 	enc *json.Encoder
 }
 
-func (s *jsonScreen) event(e worker.Event) {
+func (s *jsonScreen) Event(e worker.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.enc.Encode(e)
 }
 
-func (s *jsonScreen) note(text string) {
-	s.event(worker.Event{Type: worker.EventNote, At: time.Now(), Text: text})
+func (s *jsonScreen) Note(text string) {
+	s.Event(worker.Event{Type: worker.EventNote, At: time.Now(), Text: text})
 }
 func (s *jsonScreen) pause() func()       { return func() {} }
-func (s *jsonScreen) end(*worker.Session) {}
-func (s *jsonScreen) close()              {}
+func (s *jsonScreen) End(*worker.Session) {}
+func (s *jsonScreen) Close()              {}
 
 // plainScreen prints answers to standard output, whole, and what happens to standard error, a line each. It is for pipes
 // and files, and for terminals that can do no more.
@@ -58,20 +58,20 @@ type plainScreen struct {
 	out, err io.Writer
 }
 
-func (s *plainScreen) event(e worker.Event) {
+func (s *plainScreen) Event(e worker.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	who := ""
 	if len(e.Agents) > 1 {
 		who = strings.Join(e.Agents[1:], " > ") + ": "
 	}
-	say := func(format string, args ...any) { fmt.Fprintln(s.err, clean(who+fmt.Sprintf(format, args...))) }
+	say := func(format string, args ...any) { fmt.Fprintln(s.err, Clean(who+fmt.Sprintf(format, args...))) }
 	switch e.Type {
 	case worker.EventAnswer:
 		text := strings.TrimSpace(e.Text)
 		if text != "" && who == "" {
-			if isTerminal(s.out) {
-				text = cleanLines(text)
+			if IsTerminal(s.out) {
+				text = CleanLines(text)
 			}
 			fmt.Fprintln(s.out, text)
 		}
@@ -98,7 +98,7 @@ func after(wait time.Duration) string {
 // resultLine is a call that ended, in one line.
 func resultLine(c *worker.CallEvent) string {
 	text := c.Tool
-	if title := oneLine(c.Title, 160); title != "" {
+	if title := OneLine(c.Title, 160); title != "" {
 		text += ": " + title
 	}
 	if c.Code != "" {
@@ -125,18 +125,18 @@ func short(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-func (s *plainScreen) note(text string) {
+func (s *plainScreen) Note(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintln(s.err, "note: "+clean(text))
+	fmt.Fprintln(s.err, "note: "+Clean(text))
 }
 
 func (s *plainScreen) pause() func() { return func() {} }
 
-func (s *plainScreen) end(e *worker.Session) {
+func (s *plainScreen) End(e *worker.Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.err, "%s, session %s\n", clean(sessionSummary(e)), e.ID)
+	fmt.Fprintf(s.err, "%s, session %s\n", Clean(sessionSummary(e)), e.ID)
 }
 
-func (s *plainScreen) close() {}
+func (s *plainScreen) Close() {}

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -39,8 +39,8 @@ type liveScreen struct {
 	status *worker.Session
 	begun  time.Time
 	busy   string // what the model does
-	// paused counts those who use the terminal; waiting are the events that came meanwhile.
-	paused  int
+	// Paused counts those who use the terminal; waiting are the events that came meanwhile.
+	Paused  int
 	waiting []worker.Event
 	drawn   []string
 	drawnAt int // the width for which it was drawn
@@ -106,10 +106,10 @@ func (s *liveScreen) tick() {
 	}
 }
 
-func (s *liveScreen) event(e worker.Event) {
+func (s *liveScreen) Event(e worker.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.paused > 0 {
+	if s.Paused > 0 {
 		s.waiting = append(s.waiting, e)
 		return
 	}
@@ -136,7 +136,7 @@ func (s *liveScreen) take(e worker.Event) {
 		}
 	case worker.EventRetry:
 		s.flush()
-		s.settle(s.md.warn.Render("Trying again" + after(e.Wait) + ": " + clean(oneLine(e.Text, 200))))
+		s.settle(s.md.warn.Render("Trying again" + after(e.Wait) + ": " + Clean(OneLine(e.Text, 200))))
 		return
 	case worker.EventAnswer:
 		if outer {
@@ -155,7 +155,7 @@ func (s *liveScreen) take(e worker.Event) {
 			s.todos = e.Todos
 		}
 	case worker.EventNote:
-		s.settle(s.md.faint.Render(clean("Note: " + e.Text)))
+		s.settle(s.md.faint.Render(Clean("Note: " + e.Text)))
 		return
 	case worker.EventTurn:
 		if outer {
@@ -175,7 +175,7 @@ func (s *liveScreen) write(text string) {
 			break
 		}
 		s.text = rest
-		lines = append(lines, s.md.line(cleanLines(line), s.columns())...)
+		lines = append(lines, s.md.line(CleanLines(line), s.columns())...)
 	}
 	s.draw(s.spoken(lines))
 }
@@ -197,7 +197,7 @@ func (s *liveScreen) flush() {
 	if s.text == "" {
 		return
 	}
-	lines := s.md.line(cleanLines(s.text), s.columns())
+	lines := s.md.line(CleanLines(s.text), s.columns())
 	s.text, s.md.fence = "", false
 	s.draw(s.spoken(lines))
 }
@@ -261,9 +261,9 @@ func (s *liveScreen) finish(e worker.Event) {
 	if e.Call.Code != "" {
 		mark = s.md.removed.Render("✗")
 	}
-	lines := []string{mark + " " + s.dim(whose(e)) + clean(resultLine(e.Call))}
+	lines := []string{mark + " " + s.dim(whose(e)) + Clean(resultLine(e.Call))}
 	if e.Call.Code != "" {
-		lines = append(lines, s.md.faint.Render("  "+clean(oneLine(e.Call.Content, 300))))
+		lines = append(lines, s.md.faint.Render("  "+Clean(OneLine(e.Call.Content, 300))))
 	}
 	left := maxDiffLines
 	for _, ch := range e.Call.Changed {
@@ -277,16 +277,16 @@ func (s *liveScreen) dim(text string) string {
 	if text == "" {
 		return ""
 	}
-	return s.md.faint.Render(clean(text))
+	return s.md.faint.Render(Clean(text))
 }
 
 // diff is a difference in colour, as much as may be shown.
 func (s *liveScreen) diff(text string, left *int) (lines []string) {
 	style := diffStyle(s.md.palette)
-	all := split(strings.TrimRight(cleanLines(text), "\n"))
+	all := split(strings.TrimRight(CleanLines(text), "\n"))
 	for i, line := range all {
 		if *left <= 0 {
-			return append(lines, s.md.faint.Render(fmt.Sprintf("  │ … %s", plural(len(all)-i, "more line"))))
+			return append(lines, s.md.faint.Render(fmt.Sprintf("  │ … %s", Plural(len(all)-i, "more line"))))
 		}
 		*left--
 		line = strings.ReplaceAll(line, "\t", "    ")
@@ -299,7 +299,7 @@ func (s *liveScreen) diff(text string, left *int) (lines []string) {
 func (s *liveScreen) region() (lines []string) {
 	width := s.columns()
 	if s.text != "" {
-		partial := s.md.partial(cleanLines(s.text), width)
+		partial := s.md.partial(CleanLines(s.text), width)
 		lines = append(lines, partial[max(0, len(partial)-maxLiveText):]...)
 	}
 	for i, c := range s.calls {
@@ -309,7 +309,7 @@ func (s *liveScreen) region() (lines []string) {
 		}
 		elapsed := s.now().Sub(c.begun).Truncate(time.Second)
 		lines = append(lines, fmt.Sprintf(
-			"%s %s%s %s", s.md.hotkey.Render("•"), s.dim(c.who), clean(oneLine(c.title, 200)), s.dim(elapsed.String())))
+			"%s %s%s %s", s.md.hotkey.Render("•"), s.dim(c.who), Clean(OneLine(c.title, 200)), s.dim(elapsed.String())))
 	}
 	lines = append(lines, s.todoLines(maxLiveTodos)...)
 	lines = append(lines, s.md.faint.Render(s.footer()))
@@ -339,7 +339,7 @@ func (s *liveScreen) todoLines(most int) (lines []string) {
 		case todo.Cancelled:
 			mark, style = "☒", s.md.faint
 		}
-		lines = append(lines, "  "+style.Render(mark+" "+clean(oneLine(item.Label(), 200))))
+		lines = append(lines, "  "+style.Render(mark+" "+Clean(OneLine(item.Label(), 200))))
 	}
 	return lines
 }
@@ -357,12 +357,12 @@ func (s *liveScreen) footer() string {
 	if s.busy != "" && len(s.calls) == 0 && s.text == "" {
 		parts = append(parts, s.busy)
 	}
-	return clean(strings.Join(parts, " · "))
+	return Clean(strings.Join(parts, " · "))
 }
 
 // draw prints settled lines and the region below them, where anything differs. The lock is held.
 func (s *liveScreen) draw(settled []string) {
-	if s.paused > 0 || s.ended {
+	if s.Paused > 0 || s.ended {
 		return
 	}
 	region := s.region()
@@ -395,25 +395,25 @@ func (s *liveScreen) erase() string {
 	return "\r" + up + "\x1b[J"
 }
 
-func (s *liveScreen) note(text string) {
-	s.event(worker.Event{Type: worker.EventNote, Text: text})
+func (s *liveScreen) Note(text string) {
+	s.Event(worker.Event{Type: worker.EventNote, Text: text})
 }
 
 func (s *liveScreen) pause() func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.paused == 0 {
+	if s.Paused == 0 {
 		_, _ = io.WriteString(s.out, s.erase())
 		s.drawn = nil
 	}
-	s.paused++
+	s.Paused++
 	return s.resume
 }
 
 func (s *liveScreen) resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.paused--; s.paused > 0 {
+	if s.Paused--; s.Paused > 0 {
 		return
 	}
 	waiting := s.waiting
@@ -424,8 +424,8 @@ func (s *liveScreen) resume() {
 	s.draw(nil)
 }
 
-// end settles the todos and what was spent.
-func (s *liveScreen) end(e *worker.Session) {
+// End settles the todos and what was spent.
+func (s *liveScreen) End(e *worker.Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flush()
@@ -439,12 +439,12 @@ func (s *liveScreen) end(e *worker.Session) {
 		style = s.md.warn
 	}
 	took := s.now().Sub(s.begun)
-	lines = append(lines, "", style.Render(clean(fmt.Sprintf(
+	lines = append(lines, "", style.Render(Clean(fmt.Sprintf(
 		"%s, %s", sessionSummary(e), short(took)))), s.md.faint.Render("session "+e.ID))
 	s.settle(lines...)
 }
 
-func (s *liveScreen) close() {
+func (s *liveScreen) Close() {
 	s.mu.Lock()
 	if !s.ended {
 		_, _ = io.WriteString(s.out, s.erase())
