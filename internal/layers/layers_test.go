@@ -121,7 +121,7 @@ var floors = []struct {
 
 // anywhere are packages for tests, which may import what they like and which no product code imports.
 var anywhere = []string{
-	"tooltest", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "mcpclient/oauth/oauthtest", "model/modeltest",
+	"tooltest", "internal/english", "internal/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "mcpclient/oauth/oauthtest", "model/modeltest",
 	"bench/outcomes", "bench/sandbox", "bench/search", "bench/mcp", "bench/outcomes",
 	"scripts/house",
 	"e2e/clients", "e2e/clients/model", "e2e/conformance/server", "e2e/conformance/client",
