@@ -49,7 +49,8 @@ func (j runLog) begin(r record) (*entry, error) {
 	}
 	data, err := json.Marshal(r)
 	if err == nil {
-		// A file of its own, since some systems let nobody read a locked one. It appears whole or not at all.
+		// A file of its own, since some systems let nobody read a locked one. It appears whole or not at all. It is not
+		// written by owned.Replace, whose sync would cost every program milliseconds: a record of a run is for after a kill.
 		if err = os.WriteFile(e.name+".new", data, 0o600); err == nil {
 			err = os.Rename(e.name+".new", e.name+runSuffix)
 		}

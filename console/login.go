@@ -54,22 +54,10 @@ func signingKey(stateDir string) ([]byte, error) {
 		return fresh, nil
 	}
 	path := filepath.Join(stateDir, keyFile)
-	f, err := os.CreateTemp(stateDir, keyFile+".*") // made with 0600
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(base64.RawURLEncoding.EncodeToString(fresh) + "\n")
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, err
-	}
 	// The first of several that start at the same time wins.
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
-		if _, there := os.Lstat(path); errors.Is(there, os.ErrNotExist) {
-			if err := os.Rename(f.Name(), path); err != nil {
-				return nil, err
-			}
-		}
+	err := owned.Create(path, []byte(base64.RawURLEncoding.EncodeToString(fresh)+"\n"), 0o600)
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
 	}
 	data, err := owned.ReadFile(path, owned.User(), 4096)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/internal/ran"
 )
 
@@ -397,22 +398,9 @@ func (s *Set) install(ctx context.Context, env *tongs.Env, j *job, program []byt
 	}
 	changed := ""
 	defer func() { release(changed) }()
-	if err := installFile(filepath.Join(s.opt.Dir, j.name), j.manifest.Entrypoint, program); err != nil {
+	if err := owned.Replace(filepath.Join(s.opt.Dir, j.name, j.manifest.Entrypoint), program, 0o755); err != nil {
 		return err
 	}
 	changed = "built " + out.String()
-	return nil
-}
-
-func installFile(dir, name string, data []byte) error {
-	tmp := filepath.Join(dir, ".new-"+name)
-	_ = os.Remove(tmp)
-	if err := writeSynced(tmp, data, 0o755); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, filepath.Join(dir, name)); err != nil {
-		_ = os.Remove(tmp)
-		return err
-	}
 	return nil
 }

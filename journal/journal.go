@@ -183,7 +183,8 @@ func (j *Journal) syncDir(dir string) {
 	}
 }
 
-// writeFile puts a file in its place, whole or not at all.
+// writeFile puts a file in its place, whole or not at all. It is not owned.Replace: a transaction syncs once for many
+// files, and recovery removes what a crash left in the directory for unfinished ones.
 func (j *Journal) writeFile(name string, data []byte, durable bool) error {
 	temp := j.file("tmp", strings.ToLower(rand.Text()))
 	err := os.WriteFile(temp, data, 0o600)

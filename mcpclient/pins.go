@@ -169,24 +169,7 @@ func (d Directory) Update(server, identity string, change func(*Record)) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, data)
-}
-
-// replace gives a file its content, all or nothing.
-func replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return owned.Replace(path, data, 0o600)
 }
 
 // Remove implements Store.

@@ -27,20 +27,10 @@ func Token(stateDir string) (string, error) {
 	if _, err := rand.Read(raw); err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp(stateDir, tokenFile+".*") // made with 0600
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(base64.RawURLEncoding.EncodeToString(raw) + "\n")
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return "", err
-	}
 	// The first of several that start at the same time wins.
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
-		if err := os.Rename(f.Name(), path); err != nil {
-			return "", err
-		}
+	err = owned.Create(path, []byte(base64.RawURLEncoding.EncodeToString(raw)+"\n"), 0o600)
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
 	}
 	return readToken(path)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/mcpclient"
 )
 
@@ -218,7 +219,7 @@ func (m *mod) build(ctx context.Context, s *snapshot, l *launch) error {
 	case exit.Code != 0 || out.Len() == 0 || out.Len() >= maxBuild:
 		return tongs.Errorf(tongs.CodeExecutionError, "the module %s does not compile:\n%s", m.name, mcpclient.Readable(strings.TrimSpace(errs.String()), 4000))
 	}
-	return writeFile(to, out.Bytes(), 0o500)
+	return owned.Replace(to, out.Bytes(), 0o500)
 }
 
 // limited is a buffer that takes no more than it has room for.

@@ -86,7 +86,7 @@ func (s store) update(key string, change func(*record)) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, writeFile(s.path(key), data, 0o600)
+	return r, owned.Replace(s.path(key), data, 0o600)
 }
 
 // remove forgets a module.

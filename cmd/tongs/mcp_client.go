@@ -12,6 +12,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/internal/secrets"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
@@ -111,7 +112,7 @@ func (a *app) addServers(list []config.MCPServer) error {
 			return err
 		}
 	}
-	if err := wire.ReplaceFile(path, data, 0o600); err != nil {
+	if err := owned.Rewrite(path, data, 0o600); err != nil {
 		return err
 	}
 	for _, m := range list {
@@ -168,7 +169,7 @@ func (a *app) mcpRemoveCommand() *cobra.Command {
 			if !found {
 				return tongs.Errorf(tongs.CodeInvalidArgs, "%s names no MCP server %q; 'tongs mcp list' shows where each is configured", path, args[0])
 			}
-			if err := wire.ReplaceFile(path, data, 0o600); err != nil {
+			if err := owned.Rewrite(path, data, 0o600); err != nil {
 				return err
 			}
 			dir, err := config.FindStateDir()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html"
 	"net"
@@ -12,6 +11,7 @@ import (
 	"runtime"
 
 	webconsole "github.com/tongs-ai/tongs/console"
+	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
@@ -25,7 +25,7 @@ func (a *app) announce(web *webconsole.Server, sys *wire.System, l net.Listener,
 		return nil, err
 	}
 	path := filepath.Join(sys.StateDir, wire.AddressFile)
-	if err := writePrivate(path, append(data, '\n')); err != nil {
+	if err := owned.Replace(path, append(data, '\n'), 0o600); err != nil {
 		return nil, err
 	}
 	remove := []string{}
@@ -47,26 +47,12 @@ func (a *app) announce(web *webconsole.Server, sys *wire.System, l net.Listener,
 	}, nil
 }
 
-// writePrivate writes a file that only its owner can read, whole.
-func writePrivate(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // made with 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
 // openBrowser opens a link in the user's browser. Other users can see the arguments of processes, so the link stands in a
 // page that only this one can read, and the browser is given the page.
 func openBrowser(page, link string) error {
 	text := "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\"><title>Tongs</title>" +
 		"<meta http-equiv=\"refresh\" content=\"0; url=" + html.EscapeString(link) + "\">"
-	if err := writePrivate(page, []byte(text)); err != nil {
+	if err := owned.Replace(page, []byte(text), 0o600); err != nil {
 		return err
 	}
 	argv := []string{"xdg-open", page}

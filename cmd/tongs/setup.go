@@ -18,8 +18,8 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/jsonc"
+	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/internal/terminal"
-	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 // client is an MCP client that Tongs can be set up in.
@@ -244,7 +244,7 @@ func (a *app) setupEdit(ctx context.Context, c client, s *setup, path string) er
 	if now, err := os.ReadFile(path); err == nil && !bytes.Equal(now, before) || err == nil && fresh {
 		return tongs.Errorf(tongs.CodeStaleFile, "%s changed meanwhile; nothing was written, run it again", path)
 	}
-	if err := wire.ReplaceFile(path, after, 0o644); err != nil {
+	if err := owned.Rewrite(path, after, 0o644); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "Changed %s.\n", terminal.Clean(path))
@@ -274,6 +274,7 @@ func (a *app) agree(ctx context.Context, yes bool, what string) error {
 const tomlHeader = "[mcp_servers.tongs]"
 
 // setTOML adds the table of the server at the end of a file of TOML, or puts it in the place of the one that is there.
+// The library for TOML writes whole documents and drops comments, so that the lines are edited here.
 func setTOML(data []byte, command []string) ([]byte, error) {
 	rest, at, err := removeTOML(data)
 	if err != nil {

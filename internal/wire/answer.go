@@ -8,6 +8,7 @@ import (
 
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // PreviewsIn is where the previews are that are too long to stand in a question.
@@ -30,7 +31,7 @@ func answerHint(stateDir string) func(q string) string {
 	return func(q string) string {
 		path := filepath.Join(stateDir, AddressFile)
 		var at Address
-		data, err := os.ReadFile(path)
+		data, err := owned.ReadFile(path, owned.User(), 4096)
 		info, missing := os.Stat(path)
 		if err != nil || missing != nil || json.Unmarshal(data, &at) != nil || !audit.Alive(at.PID, info.ModTime()) {
 			return HowToAnswer(q)

@@ -16,6 +16,7 @@ import (
 	webconsole "github.com/tongs-ai/tongs/console"
 	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/worker"
 )
 
@@ -138,7 +139,7 @@ func (f *ruleFile) Save(lines []string, base string) (*webconsole.RuleDraft, err
 	if d.Base != base {
 		return nil, tongs.Errorf(tongs.CodeStaleFile, "%s changed since the rule was shown; replay it again", d.Path)
 	}
-	if err := ReplaceFile(d.Path, after, 0o600); err != nil {
+	if err := owned.Rewrite(d.Path, after, 0o600); err != nil {
 		return nil, err
 	}
 	cfg, err := f.sys.reread()

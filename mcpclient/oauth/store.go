@@ -217,24 +217,7 @@ func (d Directory) Update(ctx context.Context, server, identity string, change f
 		}
 		return nil
 	}
-	return replace(path, data)
-}
-
-// replace gives a file its content, all or nothing.
-func replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return owned.Replace(path, data, 0o600)
 }
 
 // Remove implements Store. Locks stay: somebody may hold one.
