@@ -8,171 +8,64 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
-// Plain returns the text as plain JSON of the same length: comments and superfluous commas become spaces.
-func Plain(data []byte) []byte {
-	out := bytes.Clone(data)
-	blank := func(from, to int) {
-		for i := from; i < to && i < len(out); i++ {
-			if out[i] != '\n' && out[i] != '\r' {
-				out[i] = ' '
-			}
-		}
+// maxNested bounds how deeply values can be nested: the parser calls itself for each level.
+const maxNested = 100_000
+
+const byteOrderMark = "\xef\xbb\xbf"
+
+// parse reads a text without its byte order mark. A line comment needs no end of its line, so that one is added; pack takes
+// it away.
+func parse(data []byte) (hujson.Value, error) {
+	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) > maxNested {
+		return hujson.Value{}, errors.New("the file has too many values")
 	}
-	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
-		blank(0, 3)
+	v, err := hujson.Parse(append(bytes.Clone(data), '\n'))
+	if err != nil {
+		err = fmt.Errorf("the file cannot be read: %s", strings.TrimPrefix(err.Error(), "hujson: "))
 	}
-	comma, before := -1, byte('{') // before is the last thing that is neither space nor comment
-	for i := 0; i < len(data); {
-		prior := before
-		switch c := data[i]; {
-		case c == '"':
-			i, comma, before = stringEnd(data, i), -1, c
-			continue
-		case c == '/' && i+1 < len(data) && (data[i+1] == '/' || data[i+1] == '*'):
-			end := commentEnd(data, i)
-			blank(i, end)
-			i = end
-			continue
-		case c == ',':
-			if comma, before = -1, c; strings.IndexByte("{[,:", prior) < 0 {
-				comma = i
-			}
-		case (c == '}' || c == ']') && comma >= 0:
-			blank(comma, comma+1)
-			comma, before = -1, c
-		case c != ' ' && c != '\t' && c != '\n' && c != '\r':
-			comma, before = -1, c
-		}
-		i++
-	}
-	return out
+	return v, err
 }
 
-func stringEnd(data []byte, i int) int {
-	for i++; i < len(data); i++ {
-		switch data[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(data)
+// pack is the text of what parse returned, again with the byte order mark.
+func pack(mark []byte, v hujson.Value) []byte {
+	return append(bytes.Clone(mark), bytes.TrimSuffix(v.Pack(), []byte("\n"))...)
 }
 
-func commentEnd(data []byte, i int) int {
-	stop, skip := "\n", 0
-	if data[i+1] == '*' {
-		stop, skip = "*/", 2
+// split cuts the byte order mark off.
+func split(data []byte) (mark, text []byte) {
+	if text, ok := bytes.CutPrefix(data, []byte(byteOrderMark)); ok {
+		return data[:len(byteOrderMark)], text
 	}
-	if n := bytes.Index(data[i+2:], []byte(stop)); n >= 0 {
-		return i + 2 + n + skip
-	}
-	return len(data)
+	return nil, data
 }
 
 // Unmarshal is json.Unmarshal for such text.
-func Unmarshal(data []byte, v any) error { return json.Unmarshal(Plain(data), v) }
-
-// member is a member of an object, by its places in the text.
-type member struct {
-	key                string
-	keyAt, from, until int
-}
-
-// object is an object in the text: open and end are the places of its braces.
-type object struct {
-	open, end int
-	members   []member
-}
-
-var errShape = errors.New("the file is not an object of JSON")
-
-// scan reads the object that begins at or after a place. The text is plain and valid.
-func scan(text []byte, at int) (object, error) {
-	at = skip(text, at)
-	if at >= len(text) || text[at] != '{' {
-		return object{}, errShape
+func Unmarshal(data []byte, v any) error {
+	_, text := split(data)
+	parsed, err := parse(text)
+	if err != nil {
+		return err
 	}
-	o := object{open: at}
-	for at++; ; {
-		at = skip(text, at)
-		if at >= len(text) {
-			return o, errShape
-		}
-		if text[at] == '}' {
-			o.end = at
-			return o, nil
-		}
-		if text[at] == ',' {
-			at++
+	parsed.Standardize()
+	return json.Unmarshal(parsed.Pack(), v)
+}
+
+// find returns the place of a member, -1 where there is none. Readers differ on which of two counts, so that two are an
+// error.
+func find(o *hujson.Object, key string) (int, error) {
+	found := -1
+	for i, m := range o.Members {
+		if name, ok := m.Name.Value.(hujson.Literal); !ok || name.String() != key {
 			continue
 		}
-		m := member{keyAt: at}
-		end := stringEnd(text, at)
-		if json.Unmarshal(text[at:end], &m.key) != nil {
-			return o, errShape
+		if found >= 0 {
+			return -1, fmt.Errorf("the file has %q twice in one object; remove one of them", key)
 		}
-		at = skip(text, end)
-		if at >= len(text) || text[at] != ':' {
-			return o, errShape
-		}
-		m.from = skip(text, at+1)
-		m.until = valueEnd(text, m.from)
-		o.members = append(o.members, m)
-		at = m.until
-	}
-}
-
-func skip(text []byte, at int) int {
-	for at < len(text) && strings.IndexByte(" \t\r\n", text[at]) >= 0 {
-		at++
-	}
-	return at
-}
-
-// valueEnd returns the place after the value that begins there.
-func valueEnd(text []byte, at int) int {
-	depth := 0
-	for at < len(text) {
-		switch text[at] {
-		case '"':
-			at = stringEnd(text, at)
-			if depth == 0 {
-				return at
-			}
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return at
-			}
-			if depth--; depth == 0 {
-				return at + 1
-			}
-		case ',', ' ', '\t', '\r', '\n':
-			if depth == 0 {
-				return at
-			}
-		}
-		at++
-	}
-	return at
-}
-
-// find returns the member of a key, nil where there is none. Readers differ on which of two counts, so that two are an error.
-func (o *object) find(key string) (found *member, err error) {
-	for i := range o.members {
-		if o.members[i].key != key {
-			continue
-		}
-		if found != nil {
-			return nil, fmt.Errorf("the file has %q twice in one object; remove one of them", key)
-		}
-		found = &o.members[i]
+		found = i
 	}
 	return found, nil
 }
@@ -180,47 +73,55 @@ func (o *object) find(key string) (found *member, err error) {
 // Set returns the text with the member at the path having the value. Objects on the way are made where they are missing.
 // An empty text becomes a new file. A text that is written too oddly to be edited is an error.
 func Set(data []byte, path []string, value any) ([]byte, error) {
-	out, err := set(data, path, value)
-	if err == nil && !json.Valid(Plain(out)) {
-		return nil, errOdd
-	}
-	return out, err
-}
-
-var errOdd = errors.New("the file is written in a way that cannot be edited; do it by hand")
-
-func set(data []byte, path []string, value any) ([]byte, error) {
 	if len(path) == 0 {
 		return nil, errors.New("the path is empty")
 	}
-	if len(bytes.TrimSpace(Plain(data))) == 0 {
-		data = append(bytes.Clone(data), "{}\n"...)
-	}
-	text := Plain(data)
-	if !json.Valid(text) {
-		var v any
-		return nil, fmt.Errorf("the file cannot be read: %w", json.Unmarshal(text, &v))
-	}
-	at, level := 0, 0
-	for {
-		o, err := scan(text, at)
-		if err != nil {
-			if level > 0 {
-				err = fmt.Errorf("%q is not an object", strings.Join(path[:level], "."))
-			}
+	mark, text := split(data)
+	root, err := parse(text)
+	if err != nil { // also where there are only comments
+		fresh := append(bytes.Clone(text), "{}\n"...)
+		empty, failed := parse(fresh)
+		if failed != nil {
 			return nil, err
 		}
-		m, err := o.find(path[level])
+		text, root = fresh, empty
+	}
+	at := &root
+	for level, key := range path {
+		o, ok := at.Value.(*hujson.Object)
 		switch {
-		case err != nil:
-			return nil, err
-		case m == nil:
-			return insert(data, text, o, path[level], nested(path[level+1:], value))
-		case level == len(path)-1:
-			return replace(data, m, value)
+		case !ok && level == 0:
+			return nil, errors.New("the file is not an object of JSON")
+		case !ok:
+			return nil, fmt.Errorf("%q is not an object", strings.Join(path[:level], "."))
 		}
-		at, level = m.from, level+1
+		i, err := find(o, key)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 {
+			if err := insert(text, at, o, key, nested(path[level+1:], value)); err != nil {
+				return nil, err
+			}
+			break
+		}
+		m := &o.Members[i]
+		if at = &m.Value; level == len(path)-1 {
+			if at.Value, err = encode(text, value, indentAt(text, m.Name.StartOffset)); err != nil {
+				return nil, err
+			}
+		}
 	}
+	return check(pack(mark, root))
+}
+
+// check refuses an edit that cannot be read again.
+func check(data []byte) ([]byte, error) {
+	var v any
+	if Unmarshal(data, &v) != nil {
+		return nil, errors.New("the file is written in a way that cannot be edited; do it by hand")
+	}
+	return data, nil
 }
 
 func nested(path []string, value any) any {
@@ -230,98 +131,93 @@ func nested(path []string, value any) any {
 	return map[string]any{path[0]: nested(path[1:], value)}
 }
 
-func replace(data []byte, m *member, value any) ([]byte, error) {
-	unit, own := unitOf(data), indentAt(data, m.keyAt)
-	text, err := encode(value, own, unit)
-	if err != nil {
-		return nil, err
-	}
-	return join(data[:m.from], text, data[m.until:]), nil
-}
-
 // insert adds a member at the end of an object, as its others are written.
-func insert(data, text []byte, o object, key string, value any) ([]byte, error) {
-	name, err := json.Marshal(key)
+func insert(text []byte, at *hujson.Value, o *hujson.Object, key string, value any) error {
+	newline := newlineOf(text)
+	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(key)}, Value: hujson.Value{BeforeExtra: hujson.Extra(" ")}}
+	indent, err := "", error(nil)
+	n := len(o.Members)
+	switch {
+	case n == 0:
+		outer := indentAt(text, at.StartOffset)
+		indent = outer + unitOf(text)
+		m.Name.BeforeExtra = append(bytes.TrimRight(o.AfterExtra, " \t\r\n"), newline+indent...)
+		o.AfterExtra = hujson.Extra(newline + outer)
+	case !bytes.ContainsRune(o.Members[n-1].Name.BeforeExtra, '\n'): // all on one line
+		m.Name.BeforeExtra = hujson.Extra(" ")
+		if m.Value.Value, err = literal(value); err != nil {
+			return err
+		}
+	default:
+		indent = indentAt(text, o.Members[n-1].Name.StartOffset)
+		var behind []byte // a comment behind the last member stays there
+		behind, o.AfterExtra = firstLine(o.AfterExtra)
+		m.Name.BeforeExtra = append(bytes.Clone(behind), newline+indent...)
+	}
+	if m.Value.Value == nil {
+		if m.Value.Value, err = encode(text, value, indent); err != nil {
+			return err
+		}
+	}
+	if n > 0 && o.Members[n-1].Value.AfterExtra != nil { // there is a comma at the end, and stays one
+		m.Value.AfterExtra = hujson.Extra{}
+	}
+	o.Members = append(o.Members, m)
+	return nil
+}
+
+// firstLine splits off the comments in the first line of what stands before a closing brace.
+func firstLine(extra hujson.Extra) (first, rest []byte) {
+	n := bytes.IndexByte(extra, '\n')
+	if n < 0 {
+		return nil, extra
+	}
+	first = bytes.TrimRight(extra[:n], " \t\r")
+	if len(first) == 0 || !append(hujson.Extra(bytes.Clone(first)), '\n').IsValid() {
+		return nil, extra // nothing, or a comment that goes on
+	}
+	return first, bytes.TrimLeft(extra[len(first):], " \t")
+}
+
+// literal is a value on one line.
+func literal(value any) (hujson.ValueTrimmed, error) {
+	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
-	unit, outer := unitOf(data), indentAt(data, o.open)
-	newline := "\n"
-	if bytes.Contains(data, []byte("\r\n")) {
-		newline = "\r\n"
-	}
-	if len(o.members) == 0 {
-		body, err := encode(value, outer+unit, unit)
-		if err != nil {
-			return nil, err
-		}
-		inside := strings.TrimRight(string(data[o.open+1:o.end]), " \t\r\n")
-		return join(data[:o.open+1], []byte(inside+newline+outer+unit+string(name)+": "), crlf(body, newline), []byte(newline+outer), data[o.end:]), nil
-	}
-	last := o.members[len(o.members)-1]
-	sep, own := " ", ""
-	lines := bytes.ContainsRune(data[o.open:last.keyAt], '\n')
-	if lines {
-		sep, own = newline, indentAt(data, last.keyAt)
-	}
-	body, err := encode(value, own, unit)
-	if err != nil {
-		return nil, err
-	}
-	if !lines {
-		if body, err = json.Marshal(value); err != nil {
-			return nil, err
-		}
-	}
-	at, comma := last.until, ","
-	if tail := bytes.IndexByte(data[last.until:o.end], ','); tail >= 0 && superfluous(data, text, last.until+tail) {
-		at, comma = last.until+tail+1, ""
-		if rest := data[at:o.end]; lines && bytes.IndexByte(rest, '\n') >= 0 {
-			at += bytes.IndexByte(bytes.ReplaceAll(rest, []byte("\r\n"), []byte("\n\n")), '\n') // behind a comment
-		}
-		return join(data[:at], []byte(sep+own+string(name)+": "), crlf(body, newline), []byte(","), data[at:]), nil
-	}
-	rest := data[at:o.end]
-	eol := 0
-	if n := bytes.IndexByte(rest, '\n'); lines && n > 0 && len(bytes.TrimSpace(rest[:n])) > 0 { // a comment behind the last one
-		eol = len(bytes.TrimRight(rest[:n], "\r"))
-	}
-	return join(data[:at], []byte(comma), rest[:eol], []byte(sep+own+string(name)+": "), crlf(body, newline), data[at+eol:]), nil
+	v, err := hujson.Parse(data)
+	return v.Value, err
 }
 
-// superfluous reports whether the comma at a place was blanked, and is none in a comment.
-func superfluous(data, text []byte, at int) bool {
-	if text[at] != ' ' {
-		return false
-	}
-	probe := bytes.Clone(data[:at])
-	return len(bytes.TrimRight(Plain(append(probe, ",0"...)), " \t\r\n")) == at+2 // in a comment all of it would be blank
-}
-
-func crlf(b []byte, newline string) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte(newline)) }
-
-// encode writes a value as it stands behind a key with that indentation.
-func encode(value any, indent, unit string) ([]byte, error) {
+// encode is a value as it stands behind a key with that indentation.
+func encode(text []byte, value any, indent string) (hujson.ValueTrimmed, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent(indent, unit)
+	enc.SetIndent(indent, unitOf(text))
 	if err := enc.Encode(value); err != nil {
 		return nil, err
 	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	v, err := hujson.Parse(bytes.ReplaceAll(bytes.TrimSpace(b.Bytes()), []byte("\n"), []byte(newlineOf(text))))
+	return v.Value, err
+}
+
+func newlineOf(text []byte) string {
+	if bytes.Contains(text, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
 }
 
 // indentAt is the white space at the start of the line that a place is in.
-func indentAt(data []byte, at int) string {
-	start := bytes.LastIndexByte(data[:at], '\n') + 1
-	line := data[start:at]
+func indentAt(text []byte, at int) string {
+	line := text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
 // unitOf is what one level is indented by in the text.
-func unitOf(data []byte) string {
-	for line := range bytes.Lines(data) {
+func unitOf(text []byte) string {
+	for line := range bytes.Lines(text) {
 		if rest := bytes.TrimLeft(line, " \t"); len(rest) < len(line) && len(bytes.TrimSpace(rest)) > 0 && rest[0] == '"' {
 			return string(line[:len(line)-len(rest)])
 		}
@@ -331,67 +227,66 @@ func unitOf(data []byte) string {
 
 // Remove returns the text without the member at the path, and whether it was there.
 func Remove(data []byte, path []string) (_ []byte, found bool, err error) {
-	text := Plain(data)
+	mark, text := split(data)
 	if len(bytes.TrimSpace(text)) == 0 {
 		return data, false, nil
 	}
-	if !json.Valid(text) {
-		var v any
-		return nil, false, fmt.Errorf("the file cannot be read: %w", json.Unmarshal(text, &v))
+	root, err := parse(text)
+	if err != nil {
+		return nil, false, err
 	}
-	at := 0
+	at := &root
 	for level, key := range path {
-		o, err := scan(text, at)
-		if err != nil {
+		o, ok := at.Value.(*hujson.Object)
+		if !ok {
 			return data, false, nil
 		}
-		m, err := o.find(key)
-		if m == nil {
+		i, err := find(o, key)
+		if i < 0 {
 			return data, false, err
 		}
 		if level == len(path)-1 {
-			out := cut(data, text, o, m)
-			if !json.Valid(Plain(out)) {
-				return nil, true, errOdd
-			}
-			return out, true, nil
+			cut(o, i)
+			out, err := check(pack(mark, root))
+			return out, true, err
 		}
-		at = m.from
+		at = &o.Members[i].Value
 	}
 	return data, false, nil
 }
 
-// cut takes a member out, with one comma and the line that it stood on.
-func cut(data, text []byte, o object, m *member) []byte {
-	from, until := m.keyAt, m.until
-	next := skip(text, until)
-	last := text[next] != ','
+// cut takes a member out, with one comma and the line that it stood on. Comments before and behind it stay.
+func cut(o *hujson.Object, i int) {
+	m := o.Members[i]
+	last := i == len(o.Members)-1
+	comma := last && m.Value.AfterExtra != nil
+	o.Members = append(o.Members[:i:i], o.Members[i+1:]...)
+	next := &o.AfterExtra
 	if !last {
-		until = next + 1
-	} else if comma := bytes.IndexByte(data[until:next], ','); comma >= 0 && superfluous(data, text, until+comma) {
-		until += comma + 1 // one at the end
-		last = false
+		next = &o.Members[i].Name.BeforeExtra
 	}
-	for from > 0 && (data[from-1] == ' ' || data[from-1] == '\t') {
-		from--
-	}
-	if from > 0 && data[from-1] == '\n' {
-		from--
-		if from > 0 && data[from-1] == '\r' {
-			from--
+	*next = without(m.Name.BeforeExtra, append(bytes.Clone(m.Value.AfterExtra), *next...))
+	if len(o.Members) == 0 {
+		if len(bytes.TrimSpace(o.AfterExtra)) == 0 {
+			o.AfterExtra = nil
 		}
+		return
 	}
-	head := data[:from]
-	if last {
-		if comma := bytes.LastIndexByte(text[:m.keyAt], ','); comma > o.open && len(bytes.TrimSpace(text[comma+1:m.keyAt])) == 0 {
-			head = join(data[:comma], data[min(comma+1, len(head)):from])
-		}
+	switch before := &o.Members[len(o.Members)-1].Value; {
+	case comma && before.AfterExtra == nil:
+		before.AfterExtra = hujson.Extra{}
+	case last && !comma && before.AfterExtra != nil:
+		o.AfterExtra = append(bytes.Clone(before.AfterExtra), o.AfterExtra...)
+		before.AfterExtra = nil
 	}
-	rest := data[until:]
-	if len(o.members) == 1 && len(bytes.TrimSpace(data[o.open+1:from])) == 0 && len(bytes.TrimSpace(data[until:o.end])) == 0 {
-		head, rest = data[:o.open+1], data[o.end:]
-	}
-	return join(head, rest)
 }
 
-func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+// without joins what stood before and behind a member, without the start of its line.
+func without(before, behind []byte) hujson.Extra {
+	kept := bytes.TrimRight(before, " \t")
+	kept = bytes.TrimSuffix(bytes.TrimSuffix(kept, []byte("\n")), []byte("\r"))
+	if joined := hujson.Extra(append(bytes.Clone(kept), behind...)); joined.IsValid() {
+		return joined
+	}
+	return append(bytes.Clone(before), behind...) // the line ended a comment
+}

@@ -3,6 +3,7 @@ package jsonc_test
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -102,4 +103,50 @@ func FuzzSet(f *testing.F) {
 			t.Fatalf("%q became %q", s, back)
 		}
 	})
+}
+
+// A comment is nobody's but the person's: no edit takes one away, or makes one of what was none.
+func TestCommentsSurvive(t *testing.T) {
+	for _, before := range []string{
+		"\xef\xbb\xbf{\n  // 1\n  \"s\": {\n    // 2\n    \"tongs\": 1, // 3\n    // 4\n    \"y\": 2 // 5\n  } // 6\n} // 7",
+		"{\"s\": {\"x\": 1 /* 1 */, // 2\n\"tongs\": 1 /* 3 */, \"y\": 2 /* 4\n5 */}}",
+		"{\"s\": {\n  \"x\": 1, // 1\n  \"tongs\": 1 // 2\n  /* 3\n  4 */\n}}",
+		"{\"s\": { // 1\n  \"tongs\": 1, /* 2 */ \"x\": 1, }, /* 3 */ }",
+	} {
+		set, err := jsonc.Set([]byte(before), []string{"s", "tongs"}, entry)
+		if err != nil {
+			t.Errorf("%s: %v", before, err)
+			continue
+		}
+		added, err := jsonc.Set(set, []string{"s", "more"}, 1)
+		if err != nil {
+			t.Errorf("%s: %v", set, err)
+			continue
+		}
+		removed, found, err := jsonc.Remove(added, []string{"s", "tongs"})
+		if err != nil || !found {
+			t.Errorf("%s: %v, %v", added, found, err)
+			continue
+		}
+		for _, after := range [][]byte{set, added, removed} {
+			if got, want := comments(string(after)), comments(before); got != want {
+				t.Errorf("%s\nbecame\n%s\nwith %s, want %s", before, after, got, want)
+			}
+			if strings.HasPrefix(before, "\xef") != strings.HasPrefix(string(after), "\xef") {
+				t.Errorf("the byte order mark of %q became that of %q", before, after)
+			}
+		}
+	}
+}
+
+// comments are those of a text in which nothing else has a slash.
+func comments(text string) string {
+	return strings.Join(regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/`).FindAllString(text, -1), " ")
+}
+
+func TestTooDeep(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 1<<20)
+	if _, err := jsonc.Set([]byte(deep), []string{"s"}, 1); err == nil {
+		t.Error("a million open objects are a file")
+	}
 }
