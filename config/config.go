@@ -33,6 +33,8 @@ type Options struct {
 	// Unattended is set by surfaces that a program starts rather than a person (an MCP server, a daemon). The user
 	// layer is then found through the user database, and a directory that the environment names can only narrow.
 	Unattended bool
+	// Own says that the program itself names ConfigDir, so that it counts as the user's own, also unattended.
+	Own bool
 	// Mode is what the person asks for on the command line; nil means nothing. Unattended, it can only narrow.
 	Mode *tongs.Mode
 	// Trusted reports whether a person vouched for the workspace file with this content. Nil means for none.
@@ -164,7 +166,7 @@ func (opt *Options) userFiles() ([]File, error) {
 			return nil, err
 		}
 	}
-	if !opt.Unattended {
+	if !opt.Unattended || opt.Own && opt.ConfigDir != "" {
 		return []File{{Layer: tongs.LayerUser, Path: filepath.Join(named, UserFile)}}, nil
 	}
 	var files []File

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/terminal"
-	"github.com/tongs-ai/tongs/internal/wire"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -30,7 +29,7 @@ func (a *app) configShowCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		cfg, err := a.host().Configure(place, wire.Options{Mode: mode()})
+		cfg, err := a.host().Configure(place, mode())
 		if err != nil {
 			return err
 		}

@@ -113,7 +113,7 @@ func checkOutcomes(ctx context.Context, workspace, stateDir string) check {
 }
 
 func (a *app) checkConfig(p wire.Place) []check {
-	cfg, err := a.host().Configure(p, wire.Options{})
+	cfg, err := a.host().Configure(p, nil)
 	if err != nil {
 		return []check{{"config", "fail", err.Error()}}
 	}

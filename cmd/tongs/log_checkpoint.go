@@ -19,7 +19,7 @@ func (a *app) logCheckpointCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cfg, err := a.host().Configure(p, wire.Options{})
+			cfg, err := a.host().Configure(p, nil)
 			if err != nil {
 				return err
 			}

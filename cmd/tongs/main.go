@@ -60,10 +60,10 @@ type globalFlags struct {
 	workspace string
 }
 
-// host is for whom the systems of this run are wired.
+// host is for whom the systems of this run are wired: a person who started the command.
 func (a *app) host() wire.Host {
 	return wire.Host{
-		Workspace: a.flags.workspace, Version: version, Managed: a.managed, ManagedOwner: a.managedOwner, Home: a.home,
+		Workspace: a.flags.workspace, Version: version, Attended: true, Managed: a.managed, ManagedOwner: a.managedOwner, Home: a.home,
 		Warn: func(text string) { fmt.Fprintln(a.err, "tongs: "+terminal.Clean(text)) },
 	}
 }

@@ -59,11 +59,13 @@ func (a *app) openServer(
 		return nil, nil, usage{errors.New("--wait must not be negative")}
 	}
 	channel := &mcpserver.Channel{}
-	o := wire.Options{Mode: mode, Unattended: true, Caller: channel, Wait: wait, Lives: true}
+	o := wire.Options{Mode: mode, Caller: channel, Wait: wait, Lives: true}
 	for _, add := range beside {
 		add(&o)
 	}
-	sys, err := a.open(ctx, o)
+	host := a.host()
+	host.Attended = false // a client starts it, or a person for clients
+	sys, err := host.Open(ctx, o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -172,17 +172,11 @@ func (a *app) mcpRemoveCommand() *cobra.Command {
 			if err := owned.Rewrite(path, data, 0o600); err != nil {
 				return err
 			}
-			dir, err := config.FindStateDir()
+			p, err := a.host().StatePlace()
 			if err != nil {
-				return tongs.Errorf(tongs.CodeConfigError, "%w", err)
-			}
-			if _, err := wire.ServerStore(dir).Remove(args[0]); err != nil {
 				return err
 			}
-			if _, err := wire.LoginStore(dir).Remove(args[0]); err != nil {
-				return err
-			}
-			if err := mcpclient.RemovePackages(wire.ServerPackages(dir), args[0]); err != nil {
+			if err := p.ForgetServer(args[0]); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.err, "Removed %s from %s.\n", terminal.Clean(args[0]), terminal.Clean(path))

@@ -169,7 +169,7 @@ func (a *app) findWorker(word string) (*config.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := a.host().WorkerFiles(p, wire.Options{})
+	files := a.host().WorkerFiles(p)
 	if isWorkerFile(word) || strings.ContainsRune(word, filepath.Separator) {
 		return files.Load(word)
 	}

@@ -56,13 +56,12 @@ func (a *app) sessionsListCommand(name, short string) *cobra.Command {
 }
 
 func (a *app) withSessions(f func(worker.Store, wire.Place) error) error {
-	var p wire.Place
-	var err error
-	if p.Workspace, p.Limit, err = config.FindWorkspace(a.flags.workspace); err != nil {
-		return err
+	p, err := a.host().StatePlace()
+	if err == nil {
+		p.Workspace, p.Limit, err = config.FindWorkspace(a.flags.workspace)
 	}
-	if p.StateDir, err = config.FindStateDir(); err != nil {
-		return tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	if err != nil {
+		return err
 	}
 	store := &wire.Sessions{Dir: p.StateDir}
 	defer store.Close()

@@ -62,7 +62,7 @@ func (a *app) stats(cmd *cobra.Command, w insight.Window, rules, asJSON bool) er
 	if err != nil {
 		return err
 	}
-	cfg, err := a.host().Configure(place, wire.Options{})
+	cfg, err := a.host().Configure(place, nil)
 	if err != nil {
 		return err
 	}

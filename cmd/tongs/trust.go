@@ -56,7 +56,7 @@ func (a *app) trustCommand() *cobra.Command {
 
 // confirmTrust shows the file and has a person vouch for exactly what was shown. It returns the hash of that.
 func (a *app) confirmTrust(cmd *cobra.Command, p wire.Place, path string) (string, error) {
-	cfg, err := a.host().Configure(p, wire.Options{}) // a broken file cannot be trusted
+	cfg, err := a.host().Configure(p, nil) // a broken file cannot be trusted
 	if err != nil {
 		return "", err
 	}

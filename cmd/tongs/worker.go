@@ -82,7 +82,7 @@ func (a *app) listWorkers() ([]workerRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := a.host().WorkerFiles(p, wire.Options{})
+	files := a.host().WorkerFiles(p)
 	found, err := config.FindWorkers(p.Workspace, p.ConfigDir)
 	if err != nil {
 		return nil, err

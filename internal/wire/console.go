@@ -25,7 +25,7 @@ func (s *System) Console(hub *webconsole.Hub, token, user string, hosts []string
 			}
 			return s.Files.View(at), nil
 		},
-		Hosts: hosts, Workspace: s.Workspace, Version: s.version, User: user, Insight: s.insight(),
+		Hosts: hosts, Workspace: s.Workspace, Version: s.host.Version, User: user, Insight: s.insight(),
 	})
 }
 

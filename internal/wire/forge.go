@@ -23,7 +23,10 @@ const EnvForge = "FORGE_TOOLS_DIR"
 const forgePoll = 2 * time.Second
 
 // findForge returns the directory of custom tools, which need not exist.
-func findForge() (string, error) {
+func (h Host) findForge() (string, error) {
+	if h.ForgeDir != "" {
+		return named("CustomTools", h.ForgeDir, nil)
+	}
 	if dir := os.Getenv(EnvForge); dir != "" {
 		if !filepath.IsAbs(dir) {
 			return "", tongs.Errorf(tongs.CodeConfigError, "%s is %q; it must be an absolute path", EnvForge, dir)
@@ -53,9 +56,13 @@ type Forge struct {
 // forgeState is where approvals and copies of custom tools are kept.
 func forgeState(stateDir string) string { return filepath.Join(stateDir, "forge") }
 
-// ownForge reports whether the directory of custom tools is that of the user, rather than one that the environment names.
+// ownForge reports whether the directory of custom tools is where the user or the program says, rather than the environment of
+// a server.
 func (h Host) ownForge() bool {
-	dir, err := findForge()
+	if h.Attended || h.ForgeDir != "" {
+		return true
+	}
+	dir, err := h.findForge()
 	if err != nil {
 		return false
 	}
@@ -65,9 +72,9 @@ func (h Host) ownForge() bool {
 
 // forgeRoot returns the root that file tools find custom tools in, none where there cannot be one. Nobody who makes no
 // tools gets a directory for them.
-func (s *System) forgeRoot(o Options) []workspace.Root {
-	dir, err := findForge()
-	if err != nil || config.Apart(dir, s.ConfigDir, s.StateDir) != nil || s.forgeZone() != nil || s.closedForge(o) != "" {
+func (s *System) forgeRoot() []workspace.Root {
+	dir, err := s.host.findForge()
+	if err != nil || config.Apart(dir, s.ConfigDir, s.StateDir) != nil || s.forgeZone() != nil || s.closedForge() != "" {
 		return nil
 	}
 	return []workspace.Root{{Name: custom.Root, Dir: dir, Writable: true, Lazy: true}}
@@ -75,8 +82,8 @@ func (s *System) forgeRoot(o Options) []workspace.Root {
 
 // closedForge says why no tools can be made in the forge, empty where they can. Whoever names a directory to a program that
 // serves others does not thereby let them read and write in it.
-func (s *System) closedForge(o Options) string {
-	dir, err := findForge()
+func (s *System) closedForge() string {
+	dir, err := s.host.findForge()
 	if err != nil {
 		return ""
 	}
@@ -86,7 +93,7 @@ func (s *System) closedForge(o Options) string {
 		}
 		return ""
 	}
-	if !o.Unattended || s.ownForge {
+	if s.ownForge {
 		return ""
 	}
 	return "the environment names the directory of custom tools, and a server lets nobody write there on its word; give it a zone named " +
@@ -111,16 +118,16 @@ func (s *System) sealed() []string {
 }
 
 // addForge makes the custom tools part of the registry, now and whenever they change.
-func (s *System) addForge(h Host, o Options, opt *engine.Options) error {
-	dir, err := findForge()
+func (s *System) addForge(opt *engine.Options) error {
+	dir, err := s.host.findForge()
 	if err != nil {
 		return err
 	}
 	f := &Forge{offered: map[string]tongs.Tool{}, problems: map[string]string{}}
-	set, err := custom.New(custom.Options{
-		Dir: dir, State: forgeState(s.StateDir), NoApprovals: o.Unattended && !h.ownState(s.StateDir), OnChange: s.swapForge,
-		Timeout: s.Config.Limits.CustomTimeout, Watch: o.Lives, Closed: s.closedForge(o), Taken: s.TakenName,
-	})
+	tools := s.approvals.forge(dir)
+	tools.Timeout, tools.Watch, tools.Closed = s.Config.Limits.CustomTimeout, s.opt.Lives, s.closedForge()
+	tools.OnChange, tools.Taken = s.swapForge, s.TakenName
+	set, err := custom.New(tools)
 	if err != nil {
 		return err
 	}
@@ -138,8 +145,8 @@ func (s *System) addForge(h Host, o Options, opt *engine.Options) error {
 }
 
 // followForge watches the forge, in a program that lives on.
-func (s *System) followForge(o Options) {
-	if o.Lives {
+func (s *System) followForge() {
+	if s.opt.Lives {
 		s.Forge.stop = make(chan struct{})
 		go s.watchForge(s.Forge.stop)
 	}
@@ -288,9 +295,9 @@ func (h Host) OpenForge() (*custom.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := findForge()
+	dir, err := h.findForge()
 	if err != nil {
 		return nil, err
 	}
-	return custom.New(custom.Options{Dir: dir, State: forgeState(p.StateDir)})
+	return custom.New(p.approvals.forge(dir))
 }

@@ -7,6 +7,12 @@ package wire
 type Host struct {
 	// Workspace is the directory that tools work in; empty is the current one.
 	Workspace string
+	// ConfigDir, StateDir and ForgeDir are directories that the program itself names, which therefore count as the user's own.
+	// Empty ones are found by the environment.
+	ConfigDir, StateDir, ForgeDir string
+	// Attended says that a person started this program. Where it is not set, directories that the environment names can only
+	// narrow, and what they say was approved does not count.
+	Attended bool
 	// Version is what the system says of itself to others.
 	Version string
 	// Warn is told what stops nothing and a person should know; nil tells nobody.

@@ -34,7 +34,7 @@ func TestSavedRules(t *testing.T) {
 	t.Setenv("HOME", at("home"))
 	t.Setenv("TONGS_CONFIG_DIR", at("home", "config"))
 	t.Setenv("TONGS_STATE_DIR", at("home", "state"))
-	h := Host{Workspace: at("ws"), Managed: at("policy.yaml"), ManagedOwner: os.Getuid()}
+	h := Host{Workspace: at("ws"), Attended: true, Managed: at("policy.yaml"), ManagedOwner: os.Getuid()}
 	sys, err := h.Open(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)

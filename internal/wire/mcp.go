@@ -13,7 +13,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/mcpclient"
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
 	"github.com/tongs-ai/tongs/policy"
 )
 
@@ -29,36 +28,18 @@ func AsServer(m config.MCPServer) *mcpclient.Server {
 	return s
 }
 
-func ServerStore(stateDir string) mcpclient.Store {
-	return mcpclient.Directory(filepath.Join(stateDir, "mcp"))
-}
-
-// ServerPackages is where packages of MCP servers are installed: a sandbox shows programs of that directory their own.
-func ServerPackages(stateDir string) string {
+// serverPackages is where packages of MCP servers are installed: a sandbox shows programs of that directory their own.
+func serverPackages(stateDir string) string {
 	return filepath.Join(forgeState(stateDir), "programs", "mcp")
 }
 
-// unpinned is a store in which nothing is approved: not everybody who can name a state directory may say what was.
-type unpinned struct{ mcpclient.Store }
-
-// Load implements mcpclient.Store.
-func (u unpinned) Load(server, identity string) (*mcpclient.Record, error) {
-	r, err := u.Store.Load(server, identity)
-	if r != nil {
-		r.Approved, r.Program, r.SeenProgram = nil, nil, nil
-	}
-	return r, err
-}
-
 // addMCP makes the tools of the configured MCP servers part of the registry, now and whenever they change.
-func (s *System) addMCP(h Host, o Options) error {
+func (s *System) addMCP() error {
 	opt := mcpclient.Options{
-		Packages: ServerPackages(s.StateDir), Store: ServerStore(s.StateDir), Logins: LoginStore(s.StateDir), Root: s.Workspace, Version: s.version, Elicit: o.Elicit,
+		Packages: serverPackages(s.StateDir), Store: s.approvals.servers(), Logins: s.approvals.logins(),
+		Root: s.Workspace, Version: s.host.Version, Elicit: s.opt.Elicit,
 	}
-	if o.Unattended && !h.ownState(s.StateDir) {
-		opt.Store, opt.Logins = unpinned{opt.Store}, nil
-	}
-	if !o.Lives {
+	if !s.opt.Lives {
 		opt.Grace = time.Second / 2 // a person waits for the command to end
 	}
 	for _, m := range s.Config.Toolsets.MCP {
@@ -126,9 +107,17 @@ func (s *System) byHand(ctx context.Context, server string, effects []tongs.Effe
 	return tongs.NewPermit(ctx, &tongs.Call{ID: "by-hand", Tool: "mcp"}, effects, s.Files.Zones(), host)
 }
 
-// LoginStore keeps logins beside what is known of the servers.
-func LoginStore(stateDir string) oauth.Store {
-	return oauth.Directory(filepath.Join(stateDir, "mcp", "logins"))
+// ForgetServer removes what is known of a tool server: what was approved of it, the login to it and its packages.
+func (p Place) ForgetServer(name string) error {
+	if _, err := p.approvals.servers().Remove(name); err != nil {
+		return err
+	}
+	if logins := p.approvals.logins(); logins != nil {
+		if _, err := logins.Remove(name); err != nil {
+			return err
+		}
+	}
+	return mcpclient.RemovePackages(serverPackages(p.StateDir), name)
 }
 
 // LookAtServer starts a server as a person wants who runs a command for it, and asks it what it has. Update installs its newest

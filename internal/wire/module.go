@@ -51,11 +51,9 @@ func modulePrograms(stateDir string) string {
 }
 
 // addModules makes the tools of the configured modules part of the registry, now and whenever they change.
-func (s *System) addModules(h Host, o Options) error {
-	opt := module.Options{
-		Modules: moduleConfigs(s.Config.Toolsets), State: filepath.Join(s.StateDir, "modules"), Programs: modulePrograms(s.StateDir),
-		NoApprovals: o.Unattended && !h.ownState(s.StateDir), Workspace: s.Place.Workspace, OnChange: s.swapModules, Version: s.version,
-	}
+func (s *System) addModules() error {
+	opt := s.approvals.modules()
+	opt.Modules, opt.Workspace, opt.Version, opt.OnChange = moduleConfigs(s.Config.Toolsets), s.Workspace, s.host.Version, s.swapModules
 	if s.Confined != nil {
 		opt.Commands, opt.Zones = s.Confined.Commands, s.Files.Zones()
 	}
@@ -65,7 +63,7 @@ func (s *System) addModules(h Host, o Options) error {
 	}
 	s.Modules = &Modules{Set: set, offered: map[string]tongs.Tool{}}
 	s.swapModules()
-	if o.Lives && len(opt.Modules) > 0 {
+	if s.opt.Lives && len(opt.Modules) > 0 {
 		s.Modules.stop = make(chan struct{})
 		go s.watchModules(s.Modules.stop)
 	}

@@ -45,7 +45,7 @@ func (h Host) OpenOwn(ctx context.Context, cmd *tongs.Command) (_ *Own, err erro
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := h.Configure(p, Options{})
+	cfg, err := h.Configure(p, nil)
 	if err != nil {
 		return nil, err
 	}

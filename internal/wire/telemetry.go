@@ -13,10 +13,10 @@ import (
 const flushTime = 2 * time.Second
 
 // addTelemetry has calls traced where the environment names a collector. What is wrong with that stops no call.
-func (s *System) addTelemetry(h Host, opt *engine.Options) {
-	set, err := telemetry.FromEnv(os.Getenv, s.version)
+func (s *System) addTelemetry(opt *engine.Options) {
+	set, err := telemetry.FromEnv(os.Getenv, s.host.Version)
 	if err != nil {
-		h.warn("no telemetry is sent: " + err.Error())
+		s.host.warn("no telemetry is sent: " + err.Error())
 		return
 	}
 	if s.telemetry = telemetry.New(set); s.telemetry == nil {

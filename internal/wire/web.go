@@ -26,10 +26,10 @@ const (
 )
 
 // addWeb makes the web tools part of the registry, and lets tools make requests.
-func (s *System) addWeb(opt *engine.Options, o Options) error {
+func (s *System) addWeb(opt *engine.Options) error {
 	l := s.Config.Limits
 	private := meantForWeb(s.Config.Rules, s.Config.Mode)
-	providers, unavailable := searchProviders(s.Config.Web.Search, o.Unattended)
+	providers, unavailable := searchProviders(s.Config.Web.Search, s.host.Attended)
 	tools := web.Options{
 		Timeout: l.WebTimeout, MaxTimeout: l.WebTimeoutMax, Bytes: l.WebBytes, ImageBytes: l.ImageBytes,
 		FreeBytes: int(l.WebFree), FreeTotal: int(l.WebFreeTotal),
@@ -43,7 +43,7 @@ func (s *System) addWeb(opt *engine.Options, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Registry.RegisterAll(list...); err != nil || o.Memory {
+	if err := s.Registry.RegisterAll(list...); err != nil || s.opt.Memory {
 		return err
 	}
 	proxy, err := webProxy(s.Config.Web.Proxy)
@@ -99,9 +99,9 @@ func webProxy(name string) (func(*http.Request) (*url.URL, error), error) {
 // searchProviders makes the providers of web_search: those that files name, else those that the environment has keys for. The
 // error is why there are none although some are named. Where a program starts us, an address that the environment names
 // does not count: whoever answers there would see every query.
-func searchProviders(named []config.SearchProvider, unattended bool) ([]web.Provider, error) {
+func searchProviders(named []config.SearchProvider, attended bool) ([]web.Provider, error) {
 	if named == nil {
-		if address := os.Getenv(envSearXNG); address != "" && !unattended {
+		if address := os.Getenv(envSearXNG); address != "" && attended {
 			named = append(named, config.SearchProvider{Provider: web.NameSearXNG, URL: address})
 		}
 		for provider, variable := range map[string]string{web.NameBrave: envBrave, web.NameTavily: envTavily} {

@@ -36,8 +36,9 @@ import (
 // Place is where one run works: the directories, none of them opened.
 type Place struct {
 	Workspace, Limit, ConfigDir, StateDir string
-	// ownForge says that custom tools are where those of the user are, rather than where the environment says.
-	ownForge bool
+	// ownForge says that custom tools are where the user or the program says, rather than the environment of a server.
+	ownForge  bool
+	approvals approvals
 }
 
 // Locate finds the directories and refuses a workspace that tools could change their own rules in.
@@ -47,30 +48,52 @@ func (h Host) Locate() (Place, error) {
 	if p.Workspace, p.Limit, err = config.FindWorkspace(h.Workspace); err != nil {
 		return p, err
 	}
-	if p.ConfigDir, err = config.FindConfigDir(); err != nil {
-		return p, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	if p.ConfigDir, err = named("Config", h.ConfigDir, config.FindConfigDir); err != nil {
+		return p, err
 	}
-	if p.StateDir, err = config.FindStateDir(); err != nil {
-		return p, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	state, err := h.StatePlace()
+	if err != nil {
+		return p, err
 	}
-	p.ownForge = h.ownForge()
+	p.StateDir, p.approvals, p.ownForge = state.StateDir, state.approvals, h.ownForge()
 	return p, config.Apart(p.Workspace, p.ConfigDir, p.StateDir)
 }
 
+// StatePlace finds the state alone, for commands that need no workspace.
+func (h Host) StatePlace() (Place, error) {
+	dir, err := named("State", h.StateDir, config.FindStateDir)
+	if err != nil {
+		return Place{}, err
+	}
+	return Place{StateDir: dir, approvals: h.trust(dir)}, nil
+}
+
+// named returns the directory that a program named, or the one that is found without.
+func named(option, dir string, find func() (string, error)) (string, error) {
+	if dir == "" {
+		found, err := find()
+		if err != nil {
+			return "", tongs.Errorf(tongs.CodeConfigError, "%w", err)
+		}
+		return found, nil
+	}
+	if !filepath.IsAbs(dir) {
+		return "", tongs.Errorf(tongs.CodeConfigError, "%s is %q; it must be an absolute path", option, dir)
+	}
+	return filepath.Clean(dir), nil
+}
+
 // Configure reads the configuration. The state file is opened only where a workspace file may be trusted.
-func (h Host) Configure(p Place, o Options) (*config.Config, error) {
+func (h Host) Configure(p Place, mode *tongs.Mode) (*config.Config, error) {
 	if err := config.CheckStateDir(p.StateDir); err != nil {
 		return nil, err
 	}
 	var trustErr error
 	cfg, err := config.Load(config.Options{
-		Workspace: p.Workspace, ConfigDir: p.ConfigDir, Mode: o.Mode, Unattended: o.Unattended,
+		Workspace: p.Workspace, ConfigDir: p.ConfigDir, Mode: mode, Unattended: !h.Attended, Own: h.ConfigDir != "",
 		Managed: h.Managed, ManagedOwner: h.ManagedOwner, Home: h.Home,
 		Trusted: func(path, hash string) bool {
-			if o.Unattended && !h.ownState(p.StateDir) {
-				return false
-			}
-			trusted, err := trusted(p.StateDir, path, hash)
+			trusted, err := p.approvals.vouched(path, hash)
 			trustErr = err
 			return trusted
 		},
@@ -78,28 +101,11 @@ func (h Host) Configure(p Place, o Options) (*config.Config, error) {
 	return cfg, errors.Join(err, trustErr)
 }
 
-// trusted reports whether a person vouched for a file with this content.
-func trusted(stateDir, path, hash string) (bool, error) {
-	if _, err := os.Stat(filepath.Join(stateDir, durable.FileName)); errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	db, err := durable.Open(stateDir)
-	if err != nil {
-		return false, err
-	}
-	defer db.Close()
-	known, ok, err := db.Trust().Get(context.Background(), path)
-	return ok && known.Hash == hash, err
-}
-
 // Options say what a command needs of a system.
 type Options struct {
 	Mode *tongs.Mode
 	// Memory leaves the state and the files alone: enough to look at tools.
 	Memory bool
-	// Unattended is set by what a program starts rather than a person: configuration and state that the environment names
-	// can only narrow there.
-	Unattended bool
 	// Channels ask a person, or show questions. Caller asks whoever made the call, where there is no terminal; a call waits for
 	// an answer from elsewhere for Wait. Elicit asks what a tool server wants to know; nil declines.
 	Channels []approval.Channel
@@ -131,25 +137,11 @@ func Caches(stateDir string) sandbox.Caches {
 	return sandbox.CachesIn(filepath.Join(stateDir, "cache"))
 }
 
-// ownState reports whether a state directory is that of the user, rather than one that the environment names.
-func (h Host) ownState(dir string) bool {
-	own, err := config.OwnStateDir(h.Home)
-	return err == nil && config.SamePlace(dir, own)
-}
-
-// sessionGrants is a book without what somebody once approved for always: not everybody who can name a state directory
-// may say what was.
-type sessionGrants struct{ policy.Book }
-
-// Find implements policy.Book.
-func (b sessionGrants) Find(ctx context.Context, key policy.Key) ([]policy.Grant, error) {
-	found, err := b.Book.Find(ctx, key)
-	return slices.DeleteFunc(found, func(g policy.Grant) bool { return g.Scope == policy.ScopeAlways }), err
-}
-
 // System is everything a call needs, wired.
 type System struct {
 	Place
+	host     Host
+	opt      Options
 	Config   *config.Config
 	book     ruleBook
 	reread   func() (*config.Config, error) // the configuration as it is now
@@ -168,7 +160,6 @@ type System struct {
 	telemetry *telemetry.Telemetry
 	Modules   *Modules
 	Workers   *Workers
-	version   string
 	// live knows the files of the workspace, in a process that lives on; nil elsewhere.
 	live *live.Service
 }
@@ -199,11 +190,11 @@ func (s *State) Close() {
 
 // OpenState opens the state alone, for commands that look at it.
 func (h Host) OpenState() (*State, error) {
-	dir, err := config.FindStateDir()
+	p, err := h.StatePlace()
 	if err != nil {
-		return nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+		return nil, err
 	}
-	return OpenState(dir, nil)
+	return OpenState(p.StateDir, nil)
 }
 
 // OpenState opens the state of a directory, which sends checkpoints of the log where that is configured.
@@ -220,7 +211,7 @@ func OpenState(dir string, c *config.Checkpoint) (*State, error) {
 
 // Open wires a system. This is the only place where the parts meet.
 func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
-	sys := &System{version: h.Version}
+	sys := &System{host: h, opt: o}
 	defer func() {
 		if err != nil {
 			sys.Close()
@@ -229,25 +220,22 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 	if sys.Place, err = h.Locate(); err != nil {
 		return nil, err
 	}
-	if sys.Config, err = h.Configure(sys.Place, o); err != nil {
+	if sys.Config, err = h.Configure(sys.Place, o.Mode); err != nil {
 		return nil, err
 	}
 	sys.book.set(sys.Config)
-	sys.reread = func() (*config.Config, error) { return h.Configure(sys.Place, o) }
-	if err = sys.prepareWorkers(h, o); err != nil {
+	sys.reread = func() (*config.Config, error) { return h.Configure(sys.Place, o.Mode) }
+	if err = sys.prepareWorkers(); err != nil {
 		return nil, err
 	}
 	sys.Rules = sys.Workers.among(sys.book.get)
 	opt := engine.Options{Rules: sys.Rules, Mode: sys.Config.Mode, Granted: sys.Config.Granted}
 	var confined *confine.Confiner
 	if !o.Memory {
-		if confined, err = sys.connect(&opt, o); err != nil {
+		if confined, err = sys.connect(&opt); err != nil {
 			return nil, err
 		}
-		sys.addTelemetry(h, &opt)
-		if o.Unattended && !h.ownState(sys.StateDir) {
-			opt.Grants = sessionGrants{opt.Grants}
-		}
+		sys.addTelemetry(&opt)
 	}
 	if o.Lives {
 		sys.live = live.New(live.Options{MaxBytes: sys.Config.Limits.SearchIndex, Idle: sys.Config.Limits.SearchIdle})
@@ -256,39 +244,40 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 		return nil, err
 	}
 	sys.Confined = confined
-	if err = sys.addMCP(h, o); err != nil {
+	if err = sys.addMCP(); err != nil {
 		return nil, err
 	}
 	if err = sys.addUndo(); err != nil {
 		return nil, err
 	}
-	if err = sys.addWeb(&opt, o); err != nil {
+	if err = sys.addWeb(&opt); err != nil {
 		return nil, err
 	}
-	if err = sys.addForge(h, o, &opt); err != nil {
+	if err = sys.addForge(&opt); err != nil {
 		return nil, err
 	}
 	opt.Registry, opt.Reviewed = sys.Registry, sys.reviewed
 	if sys.Engine, err = engine.New(opt); err != nil {
 		return nil, err
 	}
-	if err = sys.addWorkers(o); err != nil {
+	if err = sys.addWorkers(); err != nil {
 		return nil, err
 	}
-	return sys, sys.offerOutside(h, o)
+	return sys, sys.offerOutside()
 }
 
 // offerOutside registers what is not built in, after all that is: a tool from outside whose name is taken is left out and
 // named in the warnings, and never keeps another from being offered.
-func (s *System) offerOutside(h Host, o Options) error {
+func (s *System) offerOutside() error {
 	s.swapMCP()
 	s.swapForge()
-	s.followForge(o)
-	return s.addModules(h, o)
+	s.followForge()
+	return s.addModules()
 }
 
 // connect opens the state, the files and the sandbox, and puts them into the options of the engine.
-func (s *System) connect(opt *engine.Options, o Options) (*confine.Confiner, error) {
+func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
+	o := s.opt
 	st, err := OpenState(s.StateDir, s.Config.Audit.Checkpoint)
 	if err != nil {
 		return nil, err
@@ -298,7 +287,7 @@ func (s *System) connect(opt *engine.Options, o Options) (*confine.Confiner, err
 	if err != nil {
 		return nil, err
 	}
-	roots := append([]workspace.Root{{Name: "spill", Dir: spill.Dir(), Inside: true}}, s.forgeRoot(o)...)
+	roots := append([]workspace.Root{{Name: "spill", Dir: spill.Dir(), Inside: true}}, s.forgeRoot()...)
 	roots = append(roots, zoneRoots(s.Config)...)
 	if s.Journal, err = OpenJournal(s.StateDir, s.Config); err != nil {
 		return nil, err
@@ -312,7 +301,7 @@ func (s *System) connect(opt *engine.Options, o Options) (*confine.Confiner, err
 		return nil, err
 	}
 	l := s.Config.Limits
-	opt.Workspace, opt.Audit, opt.Grants, opt.State = s.Files, s.Audit, s.Grants, s.DB.State
+	opt.Workspace, opt.Audit, opt.Grants, opt.State = s.Files, s.Audit, s.approvals.grants(s.Grants), s.DB.State
 	opt.Output = output.Bounds{Spill: spill, Limits: output.Limits{
 		Stream: int(l.StreamBytes), Content: int(l.ContentBytes), Value: int(l.ValueBytes),
 		Attachment: int(l.AttachmentBytes), Spill: l.SpillBytes,

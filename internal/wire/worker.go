@@ -37,12 +37,12 @@ type Workers struct {
 }
 
 // prepareWorkers finds where workers are, and takes up what the one that was started says of toolsets.
-func (s *System) prepareWorkers(h Host, o Options) error {
-	s.Workers = &Workers{sys: s, files: h.WorkerFiles(s.Place, o), store: &Sessions{Dir: s.StateDir}, events: o.Events, begun: time.Now()}
-	if o.Worker == nil {
+func (s *System) prepareWorkers() error {
+	s.Workers = &Workers{sys: s, files: s.host.WorkerFiles(s.Place), store: &Sessions{Dir: s.StateDir}, events: s.opt.Events, begun: time.Now()}
+	if s.opt.Worker == nil {
 		return nil
 	}
-	all, err := s.Workers.files.tree(o.Worker)
+	all, err := s.Workers.files.tree(s.opt.Worker)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func takeToolsets(to *config.Toolsets, f *config.Worker) error {
 }
 
 // addWorkers registers the tools of workers and todos.
-func (s *System) addWorkers(o Options) error {
+func (s *System) addWorkers() error {
 	wk := s.Workers
 	opt := worker.Options{
 		Caller: s.Engine, Tools: s.Engine.Tools, Open: openModel, Default: os.Getenv(envModel), Find: wk.find, Store: wk.store,
@@ -96,7 +96,7 @@ func (s *System) addWorkers(o Options) error {
 	if wk.Runner, err = worker.New(opt); err != nil {
 		return err
 	}
-	named, err := wk.named(o)
+	named, err := wk.named()
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func (s *System) addWorkers(o Options) error {
 	if err := s.Registry.RegisterAll(append(todos, tools...)...); err != nil {
 		return tongs.Errorf(tongs.CodeConfigError, "a worker cannot be offered as a tool: %w", err)
 	}
-	if o.Worker != nil && s.Files != nil {
-		wk.rules, err = o.Worker.AllRules(opt.Resolve)
+	if s.opt.Worker != nil && s.Files != nil {
+		wk.rules, err = s.opt.Worker.AllRules(opt.Resolve)
 	}
 	return err
 }
@@ -129,10 +129,10 @@ func (wk *Workers) among(rules func() []tongs.Rule) func() []tongs.Rule {
 
 // named are the workers that are tools of their own names: those that the started one may call, directly or not, and
 // those of the configuration.
-func (wk *Workers) named(o Options) (list []*worker.File, err error) {
+func (wk *Workers) named() (list []*worker.File, err error) {
 	var all []*config.Worker
-	if o.Worker != nil {
-		if all, err = wk.files.tree(o.Worker); err != nil {
+	if wk.sys.opt.Worker != nil {
+		if all, err = wk.files.tree(wk.sys.opt.Worker); err != nil {
 			return nil, err
 		}
 		all = all[1:]
@@ -226,19 +226,16 @@ type WorkerFiles struct {
 	vouched map[string]bool
 }
 
-// WorkerFiles returns what finds workers. Unattended, nothing that the environment names is trusted.
-func (h Host) WorkerFiles(p Place, o Options) *WorkerFiles {
+// WorkerFiles returns what finds workers. Where no person started the program, nothing that the environment names is trusted.
+func (h Host) WorkerFiles(p Place) *WorkerFiles {
 	files := &WorkerFiles{
 		workspace: p.Workspace, configDir: p.ConfigDir, own: true, known: map[string]*config.Worker{}, vouched: map[string]bool{},
 		trusted: func(path, hash string) bool {
-			if o.Unattended && !h.ownState(p.StateDir) {
-				return false
-			}
-			ok, err := trusted(p.StateDir, path, hash)
+			ok, err := p.approvals.vouched(path, hash)
 			return err == nil && ok
 		},
 	}
-	if o.Unattended {
+	if !h.Attended && h.ConfigDir == "" {
 		own, err := config.OwnConfigDir(h.Home)
 		files.own = err == nil && config.SamePlace(p.ConfigDir, own)
 	}
