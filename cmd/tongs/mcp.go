@@ -71,7 +71,7 @@ func (a *app) openServer(
 	}
 	server, err := sys.Serve(ctx, channel)
 	if err != nil {
-		sys.Close()
+		_ = sys.Close()
 		return nil, nil, err
 	}
 	return server, sys, nil

@@ -79,7 +79,7 @@ func (a *app) look(ctx context.Context, name string, update bool) (*wire.System,
 	}
 	v, err := sys.LookAtServer(ctx, name, update)
 	if err != nil {
-		sys.Close()
+		_ = sys.Close()
 		return nil, nil, err
 	}
 	return sys, v, nil

@@ -254,7 +254,7 @@ func (a *app) runJob(ctx context.Context, f runFlags, file *config.Worker, job w
 	if err != nil {
 		return err
 	}
-	closed := sync.OnceFunc(sys.Close)
+	closed := sync.OnceFunc(func() { _ = sys.Close() })
 	defer closed()
 	for _, w := range file.Warnings {
 		show.Note(w)

@@ -114,8 +114,8 @@ var floors = []struct {
 		[]string{"internal/wire"},
 	},
 	{
-		"5 commands", "flags in, text out",
-		[]string{"cmd/tongs"},
+		"5 front doors", "the command, flags in and text out, and the same system for Go programs",
+		[]string{"cmd/tongs", "system"},
 	},
 }
 

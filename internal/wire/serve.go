@@ -16,7 +16,7 @@ func (s *System) Serve(ctx context.Context, channel *mcpserver.Channel) (*mcpser
 	}
 	return mcpserver.New(ctx, mcpserver.Options{
 		Engine: s.Engine, Changed: s.Registry.Changed, Refresh: s.refreshForge, Describe: s.Described, Files: s.Files, Zones: zones,
-		Ended: s.ended, Channel: channel, Version: s.host.Version, Prompts: forgePrompts(),
+		Ended: s.Ended, Channel: channel, Version: s.host.Version, Prompts: forgePrompts(),
 	})
 }
 

@@ -116,6 +116,8 @@ type Options struct {
 	Lives bool
 	// Observe is told what happens to calls.
 	Observe func(engine.Event)
+	// Tools are those of the program itself, offered as the built-in ones are.
+	Tools []tongs.Tool
 	// Worker is the one that a person starts; Events is told what happens in runs.
 	Worker *config.Worker
 	Events func(worker.Event)
@@ -164,8 +166,8 @@ type System struct {
 	live *live.Service
 }
 
-// ended ends what a session of a client left: its jobs, and what its programs kept on copies.
-func (s *System) ended(session string) {
+// Ended ends what a session of a client left: its jobs, and what its programs kept on copies.
+func (s *System) Ended(session string) {
 	s.shell.Close(session)
 	if s.Confined != nil {
 		s.Confined.Ended(session)
@@ -182,10 +184,11 @@ type State struct {
 }
 
 // Close closes it.
-func (s *State) Close() {
-	if s.DB != nil {
-		_ = s.DB.Close()
+func (s *State) Close() error {
+	if s.DB == nil {
+		return nil
 	}
+	return s.DB.Close()
 }
 
 // OpenState opens the state alone, for commands that look at it.
@@ -214,7 +217,7 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 	sys := &System{host: h, opt: o}
 	defer func() {
 		if err != nil {
-			sys.Close()
+			_ = sys.Close()
 		}
 	}()
 	if sys.Place, err = h.Locate(); err != nil {
@@ -244,6 +247,9 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 		return nil, err
 	}
 	sys.Confined = confined
+	if err = sys.Registry.RegisterAll(o.Tools...); err != nil {
+		return nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
 	if err = sys.addMCP(); err != nil {
 		return nil, err
 	}
@@ -397,11 +403,9 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 	return reg, commands, err
 }
 
-func (s *System) Close() {
+// Close ends what the system started and closes its state, the last opened first. It does so wholly also where a part fails.
+func (s *System) Close() error {
 	s.endTelemetry()
-	if s.live != nil {
-		_ = s.live.Close()
-	}
 	s.Forge.close()
 	s.Modules.close()
 	s.Workers.close()
@@ -411,16 +415,20 @@ func (s *System) Close() {
 	if s.shell != nil {
 		s.shell.CloseAll()
 	}
+	var errs []error
+	if s.live != nil {
+		errs = append(errs, s.live.Close())
+	}
 	if s.runner != nil {
-		_ = s.runner.Close()
+		errs = append(errs, s.runner.Close())
 	}
 	if s.Files != nil {
-		_ = s.Files.Close()
+		errs = append(errs, s.Files.Close())
 	}
 	if s.Journal != nil {
-		_ = s.Journal.Close()
+		errs = append(errs, s.Journal.Close())
 	}
-	s.State.Close()
+	return errors.Join(append(errs, s.State.Close())...)
 }
 
 // Spec returns the spec of a tool, nil where there is none.
