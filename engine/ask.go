@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -14,98 +15,95 @@ import (
 	"github.com/tongs-ai/tongs/policy"
 )
 
-// ask settles what decide left open and records the decision. It reports whether a person approved other arguments
-// than those asked about; then nothing is settled yet.
-func (w *walk) ask(ctx context.Context, effects []tongs.Effect) (edited bool, err error) {
-	defer w.stage("ask")(&err)
-	open := w.unanswered(effects)
-	if w.deferred = len(open) > 0 && w.defers(ctx); w.deferred || w.onCopy {
-		w.verdict.By += "; runs on a copy, and what it changes is decided then"
+// ask settles what decide left open and records the decision. It returns the arguments that a person approved instead of
+// those asked about; then nothing is settled yet.
+func (d *decision) ask(ctx context.Context) (edited json.RawMessage, err error) {
+	defer d.stage("ask")(&err)
+	open := d.unanswered()
+	if d.deferred = len(open) > 0 && d.defers(ctx); d.deferred || d.onCopy {
+		d.verdict.By += "; runs on a copy, and what it changes is decided then"
 	}
-	if len(open) == 0 || w.deferred {
-		return false, w.intent(effects)
+	if len(open) == 0 || d.deferred {
+		return nil, d.intent(d.effects)
 	}
-	question := w.newQuestion(effects, open)
-	answer, err := w.answer(ctx, question)
+	answer, err := d.answer(ctx, d.newQuestion(open))
 	if err != nil {
-		return false, w.refuse(effects, err)
+		return nil, d.refuse(err)
 	}
-	w.answered = strings.TrimSuffix(answer.Channel+":"+answer.By, ":")
+	d.answered = strings.TrimSuffix(answer.Channel+":"+answer.By, ":")
 	if !answer.Approved {
-		return false, w.refuse(effects, denied(answer))
+		return nil, d.refuse(denied(answer))
 	}
-	w.approved = append(w.approved, effects...)
-	w.sent = nil
+	d.approved = append(slices.Clip(d.approved), d.effects...)
+	d.sent = nil
 	if len(answer.Args) > 0 {
-		w.call.Args = answer.Args
-		w.notes = append(w.notes, "the arguments were edited by the person who approved the call")
-		return true, nil
+		return answer.Args, nil
 	}
-	if err := w.remember(ctx, open, answer); err != nil {
-		return false, err
+	if err := d.remember(ctx, open, answer); err != nil {
+		return nil, err
 	}
-	return false, w.intent(effects)
+	return nil, d.intent(d.effects)
 }
 
 // unanswered are the effects that somebody must still be asked about. A call that already changed something and would
 // run again is a new question, whatever was decided before.
-func (w *walk) unanswered(effects []tongs.Effect) []tongs.Effect {
-	if len(w.sent) > 0 {
-		return effects
+func (d *decision) unanswered() []tongs.Effect {
+	if len(d.sent) > 0 {
+		return d.effects
 	}
-	if w.verdict.Decision == tongs.PreApproved {
+	if d.verdict.Decision == tongs.PreApproved {
 		return nil
 	}
-	open := w.verdict.Asked(effects)
-	if len(w.approved) > 0 { // what comes with an approved effect was shown with it, or is a new question
-		for _, e := range effects {
+	open := d.verdict.Asked(d.effects)
+	if len(d.approved) > 0 { // what comes with an approved effect was shown with it, or is a new question
+		for _, e := range d.effects {
 			if e.Incidental && !slices.ContainsFunc(open, e.Same) {
 				open = append(open, e)
 			}
 		}
 	}
-	open = slices.DeleteFunc(open, func(e tongs.Effect) bool { return slices.ContainsFunc(w.approved, e.Same) })
+	open = slices.DeleteFunc(open, func(e tongs.Effect) bool { return slices.ContainsFunc(d.approved, e.Same) })
 	return open
 }
 
 // answer returns what a person said: earlier, about exactly this call, or now.
-func (w *walk) answer(ctx context.Context, q approval.Question) (*approval.Answer, error) {
+func (d *decision) answer(ctx context.Context, q approval.Question) (*approval.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err // nobody is asked on behalf of a caller who gave up
 	}
 	began := time.Now()
-	defer func() { w.waited += time.Since(began) }()
-	earlier, err := w.engine.opt.Approval.Redeem(ctx, q.Digest, w.call.Ticket)
+	defer func() { d.waited += time.Since(began) }()
+	earlier, err := d.engine.opt.Approval.Redeem(ctx, q.Digest, d.call.Ticket)
 	if err != nil {
 		return nil, err
 	}
 	if earlier != nil {
-		w.question = earlier.ID
-		return w.allowed(q, earlier.Answer)
+		d.question = earlier.ID
+		return d.allowed(q, earlier.Answer)
 	}
-	if w.plan.Preview != nil { // only now: a diff nobody looks at is not made
-		if q.Preview, err = w.preview(ctx); err != nil {
+	if d.plan.Preview != nil { // only now: a diff nobody looks at is not made
+		if q.Preview, err = d.preview(ctx); err != nil {
 			return nil, err
 		}
-		w.keepWhole(ctx, &q)
+		d.keepWhole(ctx, &q)
 	}
-	w.question = q.ID
-	w.sink.update(tongs.Update{Title: "waiting for approval", Waiting: q.ID})
-	asked, err := w.engine.opt.Approval.Ask(ctx, q)
+	d.question = q.ID
+	d.sink.update(tongs.Update{Title: "waiting for approval", Waiting: q.ID})
+	asked, err := d.engine.opt.Approval.Ask(ctx, q)
 	if tongs.CodeOf(err) != tongs.CodeApprovalRequired { // else somebody may still want to read it
-		w.engine.opt.Approval.Previews.Drop(q.ID)
+		d.engine.opt.Approval.Previews.Drop(q.ID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	w.question = asked.ID
-	return w.allowed(q, asked.Answer)
+	d.question = asked.ID
+	return d.allowed(q, asked.Answer)
 }
 
 // allowed refuses an approval of what must be asked that came from whoever made the call. The desk takes none; this is
 // for one that was given to the same question elsewhere, under other rules.
-func (w *walk) allowed(q approval.Question, a *approval.Answer) (*approval.Answer, error) {
-	if a.Approved && a.ByCaller && q.Elsewhere && !w.engine.opt.Approval.CallersApprove {
+func (d *decision) allowed(q approval.Question, a *approval.Answer) (*approval.Answer, error) {
+	if a.Approved && a.ByCaller && q.Elsewhere && !d.engine.opt.Approval.CallersApprove {
 		return nil, tongs.Errorf(tongs.CodeApprovalRequired,
 			"%s must be approved by a person outside of the client that made the call, and was approved in a client; make the call again, and answer elsewhere", q.Tool)
 	}
@@ -113,10 +111,10 @@ func (w *walk) allowed(q approval.Question, a *approval.Answer) (*approval.Answe
 }
 
 // must reports whether there is something among the effects that must be asked, and that nobody approved yet.
-func (w *walk) must(effects []tongs.Effect) bool {
-	for i, e := range effects {
-		marked := e.MustAsk || i < len(w.verdict.Effects) && w.verdict.Effects[i].Step == policy.StepMustAsk
-		if marked && (len(w.sent) > 0 || !slices.ContainsFunc(w.approved, e.Same)) {
+func (d *decision) must() bool {
+	for i, e := range d.effects {
+		marked := e.MustAsk || i < len(d.verdict.Effects) && d.verdict.Effects[i].Step == policy.StepMustAsk
+		if marked && (len(d.sent) > 0 || !slices.ContainsFunc(d.approved, e.Same)) {
 			return true
 		}
 	}
@@ -124,13 +122,13 @@ func (w *walk) must(effects []tongs.Effect) bool {
 }
 
 // keepWhole keeps what the preview of a question leaves out, so that a person can page through all of it.
-func (w *walk) keepWhole(ctx context.Context, q *approval.Question) {
-	whole := w.plan.Whole
+func (d *decision) keepWhole(ctx context.Context, q *approval.Question) {
+	whole := d.plan.Whole
 	if whole == nil {
 		return
 	}
-	size, err := w.engine.opt.Approval.Previews.Keep(q.ID, func(out io.Writer) (err error) {
-		defer w.guard("making a preview", &err)
+	size, err := d.engine.opt.Approval.Previews.Keep(q.ID, func(out io.Writer) (err error) {
+		defer d.guard("making a preview", &err)
 		return whole(ctx, out)
 	})
 	if err != nil {
@@ -140,29 +138,29 @@ func (w *walk) keepWhole(ctx context.Context, q *approval.Question) {
 	q.PreviewBytes = size
 }
 
-func (w *walk) preview(ctx context.Context) (string, error) {
-	show := w.plan.Preview
-	return await(ctx, w.engine.opt.Grace, func() (text string, err error) {
-		defer w.guard("making a preview", &err)
+func (d *decision) preview(ctx context.Context) (string, error) {
+	show := d.plan.Preview
+	return await(ctx, d.engine.opt.Grace, func() (text string, err error) {
+		defer d.guard("making a preview", &err)
 		return show(ctx)
 	})
 }
 
-func (w *walk) newQuestion(effects, open []tongs.Effect) approval.Question {
+func (d *decision) newQuestion(open []tongs.Effect) approval.Question {
 	q := approval.Question{
-		ID: approval.NewID(), Call: w.call.ID, Asker: w.info(), Session: w.call.Session, Agents: w.call.Agents, Tool: w.spec.Name,
-		Title: w.spec.DisplayName(), Source: w.spec.Source, Args: w.call.Args, Reason: w.call.Reason,
-		Message: w.message(effects), Why: w.verdict.Reason, Kind: w.kind(effects), Effects: effects,
-		Notes: slices.Clone(w.notes), Scopes: []approval.Scope{approval.Once}, Created: time.Now(), Elsewhere: w.must(effects),
+		ID: approval.NewID(), Call: d.call.ID, Asker: d.info(), Session: d.call.Session, Agents: d.call.Agents, Tool: d.spec.Name,
+		Title: d.spec.DisplayName(), Source: d.spec.Source, Args: d.call.Args, Reason: d.call.Reason,
+		Message: d.message(), Why: d.verdict.Reason, Kind: d.kind(), Effects: d.effects,
+		Notes: slices.Clone(d.notes), Scopes: []approval.Scope{approval.Once}, Created: time.Now(), Elsewhere: d.must(),
 	}
-	for _, what := range w.sent {
+	for _, what := range d.sent {
 		q.Notes = append(q.Notes, "the call ran before and already "+what+"; it would run again")
 	}
-	if w.engine.opt.Workspace != nil {
-		q.Workspace = w.engine.opt.Workspace.Dir()
+	if d.engine.opt.Workspace != nil {
+		q.Workspace = d.engine.opt.Workspace.Dir()
 	}
-	if w.verdict.Rememberable && len(w.sent) == 0 {
-		if q.Scopes = append(q.Scopes, approval.Session); !w.verdict.SessionOnly {
+	if d.verdict.Rememberable && len(d.sent) == 0 {
+		if q.Scopes = append(q.Scopes, approval.Session); !d.verdict.SessionOnly {
 			q.Scopes = append(q.Scopes, approval.Always)
 		}
 		for _, cover := range policy.Propose(open) {
@@ -170,14 +168,14 @@ func (w *walk) newQuestion(effects, open []tongs.Effect) approval.Question {
 		}
 	}
 	q.Digest = approval.Digest(approval.Subject{
-		Tool: w.spec.Name, Source: w.spec.Source, Args: w.call.Args, Effects: effects, Roots: w.engine.roots,
-		Dir: w.dir.String(), Agents: w.call.Agents, Rerun: w.sent,
+		Tool: d.spec.Name, Source: d.spec.Source, Args: d.call.Args, Effects: d.effects, Roots: d.engine.roots,
+		Dir: d.dir.String(), Agents: d.call.Agents, Rerun: d.sent,
 	})
 	return q
 }
 
 // remember keeps an approval that reaches further than this call.
-func (w *walk) remember(ctx context.Context, open []tongs.Effect, a *approval.Answer) error {
+func (d *decision) remember(ctx context.Context, open []tongs.Effect, a *approval.Answer) error {
 	if a.Scope != approval.Session && a.Scope != approval.Always {
 		return nil
 	}
@@ -193,13 +191,13 @@ func (w *walk) remember(ctx context.Context, open []tongs.Effect, a *approval.An
 		}
 	}
 	grant := policy.Grant{
-		ID: id.New("g"), Scope: policy.Scope(a.Scope), Key: w.grantKey(), Covers: covers,
-		RulesDigest: w.verdict.RulesDigest, By: w.answered, At: time.Now(),
+		ID: id.New("g"), Scope: policy.Scope(a.Scope), Key: d.grantKey(), Covers: covers,
+		RulesDigest: d.verdict.RulesDigest, By: d.answered, At: time.Now(),
 	}
 	if grant.Scope == policy.ScopeAlways {
 		grant.Key.Session = ""
 	}
-	if err := w.engine.opt.Grants.Add(ctx, grant); err != nil {
+	if err := d.engine.opt.Grants.Add(ctx, grant); err != nil {
 		return fmt.Errorf("the approval could not be remembered: %w", err)
 	}
 	return nil
@@ -219,24 +217,24 @@ func denied(a *approval.Answer) error {
 }
 
 // message says what the call would do, in the tool's words or made from the effects.
-func (w *walk) message(effects []tongs.Effect) string {
-	if w.plan.Message != "" && len(w.needed) == 0 {
-		return w.plan.Message
+func (d *decision) message() string {
+	if d.plan.Message != "" && len(d.needed) == 0 {
+		return d.plan.Message
 	}
-	what := make([]string, len(effects))
-	for i, e := range effects {
+	what := make([]string, len(d.effects))
+	for i, e := range d.effects {
 		what[i] = e.String()
 	}
-	return w.spec.DisplayName() + " would " + strings.Join(what, ", ")
+	return d.spec.DisplayName() + " would " + strings.Join(what, ", ")
 }
 
 // kind is the plan's, or that of the gravest effect.
-func (w *walk) kind(effects []tongs.Effect) tongs.Kind {
-	if w.plan.Kind != "" {
-		return w.plan.Kind
+func (d *decision) kind() tongs.Kind {
+	if d.plan.Kind != "" {
+		return d.plan.Kind
 	}
 	kind := tongs.KindRead
-	for _, e := range effects {
+	for _, e := range d.effects {
 		switch e.Kind {
 		case tongs.EffectDelete:
 			return tongs.KindDestructive

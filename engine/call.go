@@ -30,10 +30,10 @@ func (e *Engine) run(ctx context.Context, c *caller, call *tongs.Call) (res *ton
 		if err := w.makePlan(ctx); err != nil {
 			return failure(ctx, err)
 		}
-		if err := w.decide(ctx, w.effects); err != nil {
+		if err := w.decide(ctx); err != nil {
 			return failure(ctx, err)
 		}
-		edited, err := w.ask(ctx, w.effects)
+		edited, err := w.ask(ctx)
 		if err != nil {
 			return failure(ctx, err)
 		}

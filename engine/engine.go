@@ -221,13 +221,14 @@ func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanat
 	if err := w.makePlan(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.judge(ctx, w.effects); err != nil {
+	d := &w.decision
+	if err := d.judge(ctx); err != nil {
 		return nil, err
 	}
 	return &tongs.Explanation{
-		Tool: w.spec.Name, Via: w.viaName(), Args: w.call.Args, Repaired: w.repaired, Effects: w.effects,
-		Decision: w.verdict.Decision, Rule: w.verdict.By, Reason: w.verdict.Reason,
-		Message: w.message(w.effects), Kind: w.kind(w.effects), Deferred: w.onCopy || w.defers(ctx),
+		Tool: w.spec.Name, Via: w.viaName(), Args: w.call.Args, Repaired: w.repaired, Effects: d.effects,
+		Decision: d.verdict.Decision, Rule: d.verdict.By, Reason: d.verdict.Reason,
+		Message: d.message(), Kind: d.kind(), Deferred: d.onCopy || d.defers(ctx),
 	}, nil
 }
 

@@ -78,8 +78,8 @@ func (r *running) permit() *tongs.Permit {
 	w := r.walk
 	call := *w.call
 	call.Tool = w.spec.Name
-	p := tongs.NewPermit(r.life, &call, w.effects, w.caller.zones(), r)
-	if w.deferred || w.onCopy {
+	p := tongs.NewPermit(r.life, &call, w.decision.effects, w.caller.zones(), r)
+	if w.decision.deferred || w.decision.onCopy {
 		p.RunOnCopy()
 	}
 	return p
@@ -141,36 +141,6 @@ func (r *running) asking(ctx context.Context, decide func(context.Context) error
 	defer cancel()
 	defer r.timer.hold()()
 	return decide(ctx)
-}
-
-// extend decides effects that a running tool met. What was refused leaves no trace in what the call may do, and the call
-// goes on as it was approved.
-func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Effect, err error) {
-	plan, notes, needed, approved, question, answered, args := w.plan, w.notes, w.needed, w.approved, w.question, w.answered, w.call.Args
-	defer func() {
-		w.plan = plan
-		if err != nil {
-			w.notes, w.needed, w.approved, w.question, w.answered, w.call.Args = notes, needed, approved, question, answered, args
-		}
-	}()
-	if more.Preview != nil {
-		shown := *w.plan
-		shown.Preview, shown.Kind = more.Preview, ""
-		w.plan = &shown
-	}
-	if effects, err = w.check(more.Effects); err != nil {
-		return nil, err
-	}
-	if err = w.decide(ctx, effects); err != nil {
-		return nil, err
-	}
-	w.notes = append(slices.Clip(w.notes), more.Reason)
-	w.needed = append(slices.Clip(w.needed), effects...)
-	edited, err := w.ask(ctx, effects)
-	if err == nil && edited {
-		err = tongs.Errorf(tongs.CodeDenied, "the arguments were edited while the tool ran; call it again with the new ones")
-	}
-	return effects, err
 }
 
 // bind returns a context that also ends with the run, whichever context the tool chose.

@@ -125,8 +125,8 @@ func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
 	if len(w.repaired) > 0 {
 		res.SetMeta("repaired", w.repaired)
 	}
-	if w.answered != "" {
-		res.SetMeta("approvedBy", w.answered)
+	if by := w.decision.answered; by != "" {
+		res.SetMeta("approvedBy", by)
 	}
 	if res.Title == "" {
 		res.Title = w.spec.DisplayName()

@@ -20,94 +20,95 @@ const maxShown = 500
 
 // defers reports whether the call runs on a copy before it is decided: nobody said anything about what it would do, all
 // of that can be taken back, and nobody gave it more than a call begins with.
-func (w *walk) defers(ctx context.Context) bool {
-	return w.verdict.Deferrable && w.containable() && w.engine.opt.Outcomes(ctx)
+func (d *decision) defers(ctx context.Context) bool {
+	return d.verdict.Deferrable && d.containable() && d.engine.opt.Outcomes(ctx)
 }
 
 // containable reports whether the call itself could run on a copy before it is decided.
-func (w *walk) containable() bool {
-	return !w.engine.opt.Direct && w.plan.Contained && len(w.needed) == 0 && len(w.sent) == 0 && len(w.approved) == 0 &&
-		!slices.ContainsFunc(w.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork })
+func (d *decision) containable() bool {
+	return !d.engine.opt.Direct && d.plan.Contained && len(d.needed) == 0 && len(d.sent) == 0 && len(d.approved) == 0 &&
+		!slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork })
 }
 
 // mustCopy takes up the word of a rule that a program runs on a copy. Where it cannot, what the rule pre-approved is asked
 // for, except where nothing is.
-func (w *walk) mustCopy(ctx context.Context, effects []tongs.Effect) {
-	v := &w.verdict
+func (d *decision) mustCopy(ctx context.Context) {
+	v := &d.verdict
 	if !v.Outcome {
 		return
 	}
-	if w.onCopy = w.plan.Contained && !w.direct && w.engine.opt.Outcomes(ctx); w.onCopy || w.engine.opt.Mode == tongs.ModeAll {
+	if d.onCopy = d.plan.Contained && !d.direct && d.engine.opt.Outcomes(ctx); d.onCopy || d.engine.opt.Mode == tongs.ModeAll {
 		return
 	}
-	for i := range min(len(effects), len(v.Effects)) {
-		if j := &v.Effects[i]; effects[i].Kind == tongs.EffectExecute && j.Decision == tongs.PreApproved {
+	for i := range min(len(d.effects), len(v.Effects)) {
+		if j := &v.Effects[i]; d.effects[i].Kind == tongs.EffectExecute && j.Decision == tongs.PreApproved {
 			j.Decision, j.By = tongs.Ask, j.By+"; not without a copy"
 		}
 	}
 	if v.Decision == tongs.PreApproved {
 		v.Decision, v.By, v.Rememberable = tongs.Ask, v.By+"; not without a copy", false
-		v.Reason = "A rule lets it run on a copy of the files, and it cannot be run so: " + w.whyNoCopy() + "."
+		v.Reason = "A rule lets it run on a copy of the files, and it cannot be run so: " + d.whyNoCopy() + "."
 	}
 }
 
-func (w *walk) whyNoCopy() string {
-	if !w.plan.Contained {
+func (d *decision) whyNoCopy() string {
+	if !d.plan.Contained {
 		return "it goes on in the background, or does more than run one program"
 	}
 	return "this machine or the files do not allow it; 'tongs doctor' says more"
 }
 
 // rehearsable refuses a dry run of what cannot be run on a copy.
-func (w *walk) rehearsable(ctx context.Context) error {
-	if !w.plan.Contained {
+func (d *decision) rehearsable(ctx context.Context) error {
+	if !d.plan.Contained {
 		return tongs.Errorf(tongs.CodeInvalidArgs,
 			"%s cannot be run dry: only a call can that runs one program to its end, and does nothing else. 'tongs explain' says what it would do",
-			w.spec.Name)
+			d.spec.Name)
 	}
-	if !w.engine.opt.Outcomes(ctx) {
+	if !d.engine.opt.Outcomes(ctx) {
 		return tongs.Errorf(tongs.CodeSandboxUnavailable,
-			"%s cannot be run dry, since programs cannot be run on a copy of the files here; 'tongs doctor' says why", w.spec.Name)
+			"%s cannot be run dry, since programs cannot be run on a copy of the files here; 'tongs doctor' says why", d.spec.Name)
 	}
 	return nil
 }
 
-// settle decides what a program did to a copy, and returns what of it may hold.
+// settle decides what a program did to a copy, and returns what of it is kept.
 func (w *walk) settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Change, err error) {
 	if w.call.DryRun || len(o.Changes) == 0 {
 		return nil, nil
 	}
-	verdict, plan, question, basis, rules := w.verdict, w.plan, w.question, w.basis, w.rules
-	defer func() { w.verdict, w.plan, w.question, w.basis, w.rules = verdict, plan, question, basis, rules }()
-	asked, shown, err := w.judgeChanges(ctx, o.Changes)
+	d := w.decision
+	asked, shown, err := d.judgeChanges(ctx, o.Changes)
+	d.effects = shown
 	switch {
 	case err != nil:
-		return nil, w.refuse(shown, err)
+		return nil, d.refuse(err)
 	case !asked:
-		return o.Changes, w.intent(shown)
+		return o.Changes, d.intent(shown)
 	}
 	if err := o.Identify(ctx); err != nil {
 		return nil, err
 	}
-	shownPlan := &tongs.Plan{Message: plan.Message}
-	shownPlan.Preview = func(ctx context.Context) (string, error) {
+	d.plan = &tongs.Plan{Message: w.decision.plan.Message}
+	d.plan.Preview = func(ctx context.Context) (string, error) {
 		text, err := o.Preview(ctx)
-		shownPlan.Whole = o.Whole
+		d.plan.Whole = o.Whole
 		return text, err
 	}
-	w.plan, w.verdict.Rememberable = shownPlan, false
-	answer, err := w.answer(ctx, w.newOutcomeQuestion(o))
+	d.verdict.Rememberable = false
+	answer, err := d.answer(ctx, d.newOutcomeQuestion(o))
 	if tongs.CodeOf(err) == tongs.CodeApprovalRequired {
 		err = exactly(err)
 	}
 	if err != nil {
-		return nil, w.refuse(shown, dropped(err))
+		return nil, d.refuse(dropped(err))
 	}
-	w.answered = strings.TrimSuffix(answer.Channel+":"+answer.By, ":")
+	d.answered = strings.TrimSuffix(answer.Channel+":"+answer.By, ":")
+	w.decision.answered = d.answered
 	if !answer.Approved {
-		return nil, w.refuse(shown, dropped(denied(answer)))
+		return nil, d.refuse(dropped(denied(answer)))
 	}
-	return kept(o.Changes, answer.Keep), w.intent(shown)
+	return kept(o.Changes, answer.Keep), d.intent(shown)
 }
 
 // class is how a change is decided: by the rules of the named tool, and where they say nothing, freely or not. Over says
@@ -174,16 +175,16 @@ func below(paths map[tongs.Path]bool, p tongs.Path) bool {
 
 // judgeChanges decides each change as if the tool for files had made it. The verdict of the walk becomes that of the
 // strictest; shown are some of the effects, for the row.
-func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change) (asked bool, shown []tongs.Effect, err error) {
-	w.verdict, w.basis, w.rules = policy.Verdict{Decision: tongs.PreApproved, By: "what it changed is free"}, nil, nil
+func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (asked bool, shown []tongs.Effect, err error) {
+	d.verdict, d.basis, d.rules = policy.Verdict{Decision: tongs.PreApproved, By: "what it changed is free"}, nil, nil
 	groups := changed(changes)
 	for _, c := range classes {
 		if len(groups[c]) == 0 {
 			continue
 		}
-		check := w.check
+		check := d.check
 		if c.over {
-			check = w.checkNew
+			check = d.checkNew
 		}
 		group, err := check(groups[c])
 		if err != nil {
@@ -192,23 +193,23 @@ func (w *walk) judgeChanges(ctx context.Context, changes []tongs.Change) (asked 
 		protect(changes, group)
 		before := len(shown)
 		shown = append(shown, group[:min(len(group), max(maxShown-len(shown), 0))]...)
-		if reason := w.caller.outside(group); reason != "" {
+		if reason := d.caller.outside(group); reason != "" {
 			return asked, shown, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", reason))
 		}
-		v, basis, err := w.judgeAs(ctx, c, group)
+		v, basis, err := d.judgeAs(ctx, c, group)
 		if err != nil {
 			return asked, shown, err
 		}
 		basis.Effects, basis.Changed, basis.Cut = len(shown)-before, true, len(shown)-before < len(group)
-		w.basis, w.rules = append(w.basis, basis), append(w.rules, v.RuleIDs()...)
-		if harder := v.Step == policy.StepMustAsk && w.verdict.Step != policy.StepMustAsk; v.Decision > w.verdict.Decision ||
-			v.Decision == w.verdict.Decision && harder {
-			w.verdict = v
+		d.basis, d.rules = append(d.basis, basis), append(d.rules, v.RuleIDs()...)
+		if harder := v.Step == policy.StepMustAsk && d.verdict.Step != policy.StepMustAsk; v.Decision > d.verdict.Decision ||
+			v.Decision == d.verdict.Decision && harder {
+			d.verdict = v
 		}
 		asked = asked || v.Decision == tongs.Ask
 	}
-	if w.verdict.Decision == tongs.Blocked {
-		return asked, shown, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", w.verdict.Reason).With("rule", w.verdict.By))
+	if d.verdict.Decision == tongs.Blocked {
+		return asked, shown, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", d.verdict.Reason).With("rule", d.verdict.By))
 	}
 	return asked, shown, nil
 }
@@ -258,22 +259,23 @@ func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (po
 }
 
 // newOutcomeQuestion asks which of the changes may hold. It is bound to all of them, and lists some.
-func (w *walk) newOutcomeQuestion(o *tongs.Outcome) approval.Question {
+func (d *decision) newOutcomeQuestion(o *tongs.Outcome) approval.Question {
 	groups := changed(o.Changes)
-	var effects []tongs.Effect
+	all := *d
+	all.effects = nil
 	for _, c := range classes {
-		effects = append(effects, groups[c]...)
+		all.effects = append(all.effects, groups[c]...)
 	}
-	q := w.newQuestion(effects, effects)
-	q.Elsewhere = q.Elsewhere || w.verdict.Step == policy.StepMustAsk
-	q.Effects = effects[:min(len(effects), maxShown)]
+	q := all.newQuestion(all.effects)
+	q.Elsewhere = q.Elsewhere || d.verdict.Step == policy.StepMustAsk
+	q.Effects = all.effects[:min(len(all.effects), maxShown)]
 	listed := slices.Clone(o.Changes)
 	measure(listed)
 	if len(listed) > maxShown { // what tells of most comes first
 		approval.Fold(listed)
 	}
 	q.Changes, q.ChangeCount = listed[:min(len(listed), maxShown)], len(listed)
-	q.Message = fmt.Sprintf("%s (ran on a copy: %s)", w.title(), summary(o.Changes))
+	q.Message = fmt.Sprintf("%s (ran on a copy: %s)", d.title(), summary(o.Changes))
 	q.Notes = append(q.Notes, o.Notes...)
 	return q
 }

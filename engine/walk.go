@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -38,22 +37,11 @@ type walk struct {
 	dir   tongs.Path
 
 	repaired []string
-	plan     *tongs.Plan
-	effects  []tongs.Effect
-	verdict  policy.Verdict
-	basis    []policy.Basis // what the verdict rests on, for the row
-	rules    []string       // the IDs of the rules that decided
-	// unplanned means that the tool has no plan at all; deferred that the call runs on a copy before it is decided.
-	unplanned, deferred bool
-	// onCopy means that a rule wants the program run on a copy; direct that it turned out that it cannot be.
-	onCopy, direct bool
-
-	needed   []tongs.Effect // what running tools met
-	approved []tongs.Effect // what a person approved, in the state they saw
-	notes    []string       // what a person should know before answering
-	sent     []string       // what earlier runs changed already
-	question string
-	answered string
+	// decision is what was decided about the call so far.
+	decision decision
+	// direct means that it turned out that the program cannot be run on a copy.
+	direct bool
+	sent   []string // what earlier runs changed already
 
 	streams map[string]*output.Stream
 	output  int64 // bytes that passed through streams that are closed
@@ -68,6 +56,7 @@ type walk struct {
 func (e *Engine) walk(c *caller, call *tongs.Call) *walk {
 	own := c.adopt(call)
 	w := &walk{engine: e, caller: c, call: own, chosen: call.ID, begun: time.Now()}
+	w.decision.walk = w
 	w.sink = &sink{call: own.ID, send: w.observed(own.Sink)}
 	return w
 }
@@ -240,25 +229,26 @@ func (w *walk) validate() (err error) {
 // about them is marked here, so that no tool can forget it.
 func (w *walk) makePlan(ctx context.Context) (err error) {
 	defer w.stage("plan")(&err)
-	w.plan, w.onCopy = &tongs.Plan{}, false
+	d := &w.decision
+	d.plan, d.onCopy = &tongs.Plan{}, false
 	planner, plans := w.tool.(tongs.Planner)
-	w.unplanned = !plans
+	d.unplanned = !plans
 	if plans {
-		if w.plan, err = w.callPlan(ctx, planner); err != nil {
+		if d.plan, err = w.callPlan(ctx, planner); err != nil {
 			return err
 		}
 	}
-	effects := slices.Clone(w.plan.Effects)
+	effects := slices.Clone(d.plan.Effects)
 	if len(effects) == 0 {
 		effects = policy.Unplanned(w.spec)
 	}
 	if !w.spec.Source.BuiltIn() && !slices.ContainsFunc(effects, w.runsElsewhere) {
 		effects = append(effects, tongs.Effect{Kind: tongs.EffectExecute, Unknown: true, Why: "runs outside this program"})
 	}
-	if w.effects, err = w.check(merge(effects, w.needed)); err != nil || !w.call.DryRun {
+	if d.effects, err = w.check(merge(effects, d.needed)); err != nil || !w.call.DryRun {
 		return err
 	}
-	return w.rehearsable(ctx)
+	return d.rehearsable(ctx)
 }
 
 // aloof reports whether the tool is a built-in one without any permission. A caller with zones can call it, and it is
@@ -344,46 +334,6 @@ func stands(planned, met tongs.Effect) bool {
 	return planned.SameTarget(met) && (met.Kind.OnPath() || planned.Sends == met.Sends && planned.MustAsk == met.MustAsk)
 }
 
-// decide judges the effects and refuses what is blocked.
-func (w *walk) decide(ctx context.Context, effects []tongs.Effect) (err error) {
-	defer w.stage("decide")(&err)
-	if err := w.judge(ctx, effects); err != nil {
-		return err
-	}
-	if w.verdict.Decision == tongs.Blocked {
-		return w.refuse(effects, tongs.Errorf(tongs.CodeBlocked, "%s", w.verdict.Reason).With("rule", w.verdict.By))
-	}
-	return nil
-}
-
-// judge sets the verdict about the effects.
-func (w *walk) judge(ctx context.Context, effects []tongs.Effect) error {
-	in := w.input()
-	in.Effects, in.Key = effects, w.grantKey()
-	in.Default, in.Say, in.Unplanned = w.plan.Default, w.plan.Say, w.unplanned
-	in.Reviewed = w.engine.opt.Reviewed(w.spec.Source)
-	w.basis, w.rules = []policy.Basis{w.based(in)}, nil
-	if reason := w.caller.outside(effects); reason != "" && !w.aloof() {
-		w.verdict = policy.Verdict{Decision: tongs.Blocked, By: "zones of the caller", Reason: reason}
-		w.basis[0].Outside = true
-		return nil
-	}
-	w.verdict = policy.Decide(in)
-	defer w.mustCopy(ctx, effects)
-	defer func() { w.rules = w.verdict.RuleIDs() }()
-	if w.verdict.Decision != tongs.Ask || !w.verdict.Rememberable {
-		return nil // a grant answers only what is asked and may be remembered: most calls need not look for one
-	}
-	var err error
-	if in.Grants, err = w.engine.opt.Grants.Find(ctx, in.Key); err != nil {
-		return fmt.Errorf("remembered approvals could not be read: %w", err)
-	}
-	if len(in.Grants) > 0 {
-		w.verdict = policy.Decide(in)
-	}
-	return nil
-}
-
 // input is what rules are held against.
 func (w *walk) input() policy.Input {
 	chain := [][]tongs.Rule{w.engine.opt.Rules()}
@@ -395,45 +345,14 @@ func (w *walk) input() policy.Input {
 	}
 }
 
-// based is what the decision about the input rests on.
-func (w *walk) based(in policy.Input) policy.Basis {
-	b := in.Basis()
-	b.Contained, b.Defers = w.plan.Contained && !w.direct, w.containable()
-	return b
-}
-
-// refuse records the decision before the refusal is returned.
-func (w *walk) refuse(effects []tongs.Effect, refusal error) error {
-	if err := w.intent(effects); err != nil {
-		return err
-	}
-	return refusal
-}
-
-// intent records what was decided. What cannot be recorded does not run.
-func (w *walk) intent(effects []tongs.Effect) error {
-	basis, err := json.Marshal(w.basis)
-	if err != nil {
-		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since what it was decided by could not be recorded: %w", err)
-	}
-	err = w.engine.opt.Audit.Intent(w.always, w.call.ID, &audit.Intent{
-		Tool: w.spec.Name, Via: w.viaName(), Source: w.spec.Source, Repaired: w.repaired, Effects: effects,
-		Decision: w.verdict.Decision, By: w.verdict.By, Question: w.question, Answered: w.answered,
-		Step: string(w.verdict.Step), Rules: w.rules, Copy: w.deferred || w.onCopy, Basis: basis,
-	})
-	if err != nil {
-		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since the audit log could not be written: %w", err)
-	}
-	return nil
-}
-
 // add takes up what a running tool met; the walk goes on from the plan.
 func (w *walk) add(need *tongs.Need) {
-	w.needed = merge(slices.Clone(need.Effects), w.needed)
-	w.notes = append(w.notes, need.Reason)
+	d := &w.decision
+	d.needed = merge(slices.Clone(need.Effects), d.needed)
+	d.notes = append(slices.Clip(d.notes), need.Reason)
 	w.direct = w.direct || need.Direct
 	if len(w.sent) > 0 {
-		w.approved = nil
+		d.approved = nil
 	}
 	w.endStreams() // the result is that of the last run
 }
@@ -482,8 +401,8 @@ func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 
 // title names a call that did not get as far as a title of its own.
 func (w *walk) title() string {
-	if w.plan != nil && w.plan.Message != "" {
-		return w.plan.Message
+	if plan := w.decision.plan; plan != nil && plan.Message != "" {
+		return plan.Message
 	}
 	return w.call.Tool
 }

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/policy"
+)
+
+// decision is what is decided about effects of a call, and how far that is. What is decided while the tool runs is a copy of
+// the walk's own, of which the walk takes over what counts from then on.
+type decision struct {
+	*walk
+
+	// plan is what a person is shown; effects are what is decided.
+	plan    *tongs.Plan
+	effects []tongs.Effect
+	verdict policy.Verdict
+	basis   []policy.Basis // what the verdict rests on, for the row
+	rules   []string       // the IDs of the rules that decided
+	// unplanned means that the tool has no plan at all; deferred that the call runs on a copy before it is decided; onCopy
+	// that a rule wants the program run on a copy.
+	unplanned, deferred, onCopy bool
+
+	needed   []tongs.Effect // what running tools met
+	approved []tongs.Effect // what a person approved, in the state they saw
+	notes    []string       // what a person should know before answering
+	question string
+	answered string
+}
+
+// decide and ask are the stages of the walk.
+func (w *walk) decide(ctx context.Context) error { return w.decision.decide(ctx) }
+
+// ask reports whether a person approved other arguments than those asked about; then nothing is settled yet.
+func (w *walk) ask(ctx context.Context) (edited bool, err error) {
+	args, err := w.decision.ask(ctx)
+	if err != nil || len(args) == 0 {
+		return false, err
+	}
+	w.call.Args = args
+	w.decision.notes = append(slices.Clip(w.decision.notes), "the arguments were edited by the person who approved the call")
+	return true, nil
+}
+
+// extend decides what a running tool met. What was refused leaves no trace in what the call may do, and the call goes on as
+// it was approved.
+func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Effect, err error) {
+	d := w.decision
+	if more.Preview != nil {
+		shown := *d.plan
+		shown.Preview, shown.Kind = more.Preview, ""
+		d.plan = &shown
+	}
+	if d.effects, err = w.check(more.Effects); err != nil {
+		return nil, err
+	}
+	if err := d.decide(ctx); err != nil {
+		return nil, err
+	}
+	d.notes = append(slices.Clip(d.notes), more.Reason)
+	d.needed = append(slices.Clip(d.needed), d.effects...)
+	args, err := d.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) > 0 {
+		return nil, tongs.Errorf(tongs.CodeDenied, "the arguments were edited while the tool ran; call it again with the new ones")
+	}
+	w.decision.goOn(d)
+	return d.effects, nil
+}
+
+// goOn takes over what a decision that was made meanwhile leaves for the rest of the call.
+func (d *decision) goOn(with decision) {
+	d.needed, d.approved, d.notes = with.needed, with.approved, with.notes
+	d.question, d.answered = with.question, with.answered
+}
+
+// decide judges the effects and refuses what is blocked.
+func (d *decision) decide(ctx context.Context) (err error) {
+	defer d.stage("decide")(&err)
+	if err := d.judge(ctx); err != nil {
+		return err
+	}
+	if d.verdict.Decision == tongs.Blocked {
+		return d.refuse(tongs.Errorf(tongs.CodeBlocked, "%s", d.verdict.Reason).With("rule", d.verdict.By))
+	}
+	return nil
+}
+
+// judge sets the verdict about the effects.
+func (d *decision) judge(ctx context.Context) error {
+	in := d.input()
+	in.Effects, in.Key = d.effects, d.grantKey()
+	in.Default, in.Say, in.Unplanned = d.plan.Default, d.plan.Say, d.unplanned
+	in.Reviewed = d.engine.opt.Reviewed(d.spec.Source)
+	d.basis, d.rules = []policy.Basis{d.based(in)}, nil
+	if reason := d.caller.outside(d.effects); reason != "" && !d.aloof() {
+		d.verdict = policy.Verdict{Decision: tongs.Blocked, By: "zones of the caller", Reason: reason}
+		d.basis[0].Outside = true
+		return nil
+	}
+	d.verdict = policy.Decide(in)
+	defer d.mustCopy(ctx)
+	defer func() { d.rules = d.verdict.RuleIDs() }()
+	if d.verdict.Decision != tongs.Ask || !d.verdict.Rememberable {
+		return nil // a grant answers only what is asked and may be remembered: most calls need not look for one
+	}
+	var err error
+	if in.Grants, err = d.engine.opt.Grants.Find(ctx, in.Key); err != nil {
+		return fmt.Errorf("remembered approvals could not be read: %w", err)
+	}
+	if len(in.Grants) > 0 {
+		d.verdict = policy.Decide(in)
+	}
+	return nil
+}
+
+// based is what the decision about the input rests on.
+func (d *decision) based(in policy.Input) policy.Basis {
+	b := in.Basis()
+	b.Contained, b.Defers = d.plan.Contained && !d.direct, d.containable()
+	return b
+}
+
+// refuse records the decision before the refusal is returned.
+func (d *decision) refuse(refusal error) error {
+	if err := d.intent(d.effects); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// intent records what was decided. What cannot be recorded does not run.
+func (d *decision) intent(effects []tongs.Effect) error {
+	basis, err := json.Marshal(d.basis)
+	if err != nil {
+		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since what it was decided by could not be recorded: %w", err)
+	}
+	err = d.engine.opt.Audit.Intent(d.always, d.call.ID, &audit.Intent{
+		Tool: d.spec.Name, Via: d.viaName(), Source: d.spec.Source, Repaired: d.repaired, Effects: effects,
+		Decision: d.verdict.Decision, By: d.verdict.By, Question: d.question, Answered: d.answered,
+		Step: string(d.verdict.Step), Rules: d.rules, Copy: d.deferred || d.onCopy, Basis: basis,
+	})
+	if err != nil {
+		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since the audit log could not be written: %w", err)
+	}
+	return nil
+}
