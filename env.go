@@ -186,18 +186,6 @@ type Command struct {
 	Effects []Effect
 }
 
-// Exit is how a program ended.
-type Exit struct {
-	Code     int
-	Signal   string
-	TimedOut bool
-	Duration time.Duration
-	// Files are what a program left in its scratch directory; images have their data.
-	Files []Attachment
-	// Report says what the sandbox enforced and which limits were met.
-	Report map[string]any
-}
-
 // Process is a program that goes on. It is safe for concurrent use.
 type Process interface {
 	// Write writes to its standard input; CloseInput ends that.

@@ -273,7 +273,7 @@ func (p *process) finish(ctx context.Context) {
 // cut off, leaves nothing.
 func (p *process) finishCopy(ctx context.Context, res *sandbox.Result, need *tongs.Need) {
 	p.held.add(p.hold(beside(res), p.effects))
-	var told *Changed
+	var told *tongs.Changed
 	switch {
 	case p.err != nil || ctx.Err() != nil:
 		p.err = errors.Join(p.err, res.Overlay.Close())
@@ -287,9 +287,7 @@ func (p *process) finishCopy(ctx context.Context, res *sandbox.Result, need *ton
 	}
 	p.held.keep("the command failed, or what it did was declined")
 	p.exited = p.exit(res)
-	if told != nil {
-		p.exited.Report["changes"] = told
-	}
+	p.exited.Report.Changes = told
 }
 
 const reasonPlanted = "the command made protected names where there were none; they are held until you decide"
@@ -307,26 +305,20 @@ func (c *commands) Settle(ctx context.Context, proc tongs.Process) (*tongs.Exit,
 	p.settling.Lock()
 	defer p.settling.Unlock()
 	p.held.ask(ctx, c.permit, reasonPlanted)
-	settled := *p.exited
-	settled.Report = maps.Clone(settled.Report)
-	p.held.report(settled.Report)
+	settled, report := *p.exited, *p.exited.Report
+	p.held.report(&report)
+	settled.Report = &report
 	p.exited = &settled
 	return p.exited, err
 }
 
 func (p *process) exit(res *sandbox.Result) *tongs.Exit {
-	report := map[string]any{
-		"tier": res.Report.Tier, "full": res.Report.Full, "layers": res.Report.Layers, "usage": res.Report.Usage,
+	report := &tongs.Report{
+		Tier: res.Report.Tier, Full: res.Report.Full, Layers: res.Report.Layers, Missing: res.Report.Missing,
+		LimitsHit: res.Report.LimitsHit, DeniedHosts: p.deniedHosts(), Outside: p.outside(res), Usage: tongs.ProgramUsage(res.Report.Usage),
 	}
-	for key, list := range map[string][]string{
-		"missing": res.Report.Missing, "limitsHit": res.Report.LimitsHit, "deniedHosts": p.deniedHosts(), "outside": p.outside(res),
-	} {
-		if len(list) > 0 {
-			report[key] = list
-		}
-	}
-	if len(res.Report.Denied) > 0 {
-		report["denied"] = res.Report.Denied
+	for _, d := range res.Report.Denied {
+		report.Denied = append(report.Denied, tongs.Denial(d))
 	}
 	p.held.report(report)
 	return &tongs.Exit{

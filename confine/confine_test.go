@@ -115,16 +115,14 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 				return runOut{}, err
 			}
 			res := runOut{Out: out.String(), Code: exit.Code}
-			res.Outside, _ = exit.Report["outside"].([]string)
-			if changed, ok := exit.Report["changes"].(*confine.Changed); ok {
+			res.Outside = exit.Report.Outside
+			if changed := exit.Report.Changes; changed != nil {
 				res.Refused = changed.Refused
 			}
-			held, _ := exit.Report["held"].([]confine.Held)
-			for _, h := range held {
+			for _, h := range exit.Report.Held {
 				res.Held = append(res.Held, h.Path+" "+h.Host)
 			}
-			approved, _ := exit.Report["approvedNames"].([]confine.Held)
-			for _, h := range approved {
+			for _, h := range exit.Report.Approved {
 				res.Approved = append(res.Approved, h.Path)
 			}
 			for _, f := range exit.Files {

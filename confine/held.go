@@ -30,23 +30,9 @@ const (
 	maxShown, maxPreview = 16 << 10, 64 << 10
 )
 
-// Held is a protected name that a program made where there was none, and what became of it.
-type Held struct {
-	// Path is where it was made.
-	Path string `json:"path"`
-	// At is where it is now, as read_file spells it, and Host the same on this machine. Both are empty once it is in its
-	// place.
-	At   string `json:"at,omitempty"`
-	Host string `json:"host,omitempty"`
-	// Why says why it is not in its place.
-	Why string `json:"why,omitempty"`
-	// Question is the one to answer, where it waits for an answer.
-	Question string `json:"question,omitempty"`
-}
-
 // planted is a protected name that appeared and was taken away.
 type planted struct {
-	Held
+	tongs.Held
 	// from is where it was, inside whether that is in a root, as place.
 	from   string
 	inside bool
@@ -73,7 +59,7 @@ func (c *commands) hold(names []string, effects []tongs.Effect) *holding {
 	call := c.permit.Call()
 	dir := ""
 	for _, host := range names {
-		p := &planted{from: host, Held: Held{Path: host}}
+		p := &planted{from: host, Held: tongs.Held{Path: host}}
 		var err error
 		if p.place, err = c.place(host, true); err == nil {
 			p.inside, p.Path = true, p.place.String()
@@ -280,23 +266,15 @@ func (h *holding) say() string {
 	return "; what it made there before: " + strings.Join(paths, ", ")
 }
 
-// report adds to a report what became of planted names.
-func (h *holding) report(to map[string]any) {
-	var held, approved []Held
+// report tells what became of planted names.
+func (h *holding) report(to *tongs.Report) {
+	to.Held, to.Approved, to.Planted = nil, nil, h.left
 	for _, p := range h.list {
 		if p.Host != "" {
-			held = append(held, p.Held)
+			to.Held = append(to.Held, p.Held)
 		} else {
-			approved = append(approved, p.Held)
+			to.Approved = append(to.Approved, p.Held)
 		}
-	}
-	for key, list := range map[string][]Held{"held": held, "approvedNames": approved} {
-		if len(list) > 0 {
-			to[key] = list
-		}
-	}
-	if len(h.left) > 0 {
-		to["planted"] = h.left
 	}
 }
 

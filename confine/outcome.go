@@ -113,29 +113,14 @@ func beside(res *sandbox.Result) (names []string) {
 	return names
 }
 
-// Changed is what became of the changes of a program that ran on a copy.
-type Changed struct {
-	// Made and Dropped say how many changes there were: "2 added, 1 modified".
-	Made    string `json:"made,omitempty"`
-	Dropped string `json:"dropped,omitempty"`
-	// Paths are some of the changes that were made, one a line of words.
-	Paths []string `json:"paths,omitempty"`
-	// Refused are some of the changes that cannot be kept, each with the reason.
-	Refused []string `json:"refused,omitempty"`
-	// Entry is the one of the journal, by which they can be undone.
-	Entry string `json:"entry,omitempty"`
-	// Preview shows what a dry run changed.
-	Preview string `json:"preview,omitempty"`
-}
-
 // settle decides what the program did to the copy and makes what was kept of it hold.
-func (p *process) settle(ctx context.Context, res *sandbox.Result) (*Changed, error) {
+func (p *process) settle(ctx context.Context, res *sandbox.Result) (*tongs.Changed, error) {
 	set, err := p.changes(ctx, res.Overlay)
 	if err != nil {
 		return nil, err
 	}
 	defer set.Drop()
-	told := &Changed{}
+	told := &tongs.Changed{}
 	if len(set.Changes()) == 0 {
 		if p.permit.Call().DryRun {
 			told.Preview = "it changed no file\n"
@@ -370,7 +355,7 @@ func touched(changes []tongs.Change) (paths []tongs.Path) {
 const maxPaths = 30
 
 // commit makes what was kept hold, all of it or nothing.
-func (p *process) commit(ctx context.Context, set *outcome.Set, keep []tongs.Change, told *Changed) error {
+func (p *process) commit(ctx context.Context, set *outcome.Set, keep []tongs.Change, told *tongs.Changed) error {
 	paths := make([]string, len(keep))
 	for i, c := range keep {
 		paths[i] = c.Path.String()

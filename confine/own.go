@@ -45,7 +45,7 @@ func (o *Own) Start(ctx context.Context, run *sandbox.Cmd) (*sandbox.Process, er
 
 // Finish looks at what it planted, once it is gone: protected names that it made where there were none are taken away. It
 // returns where they are, and what could not be taken away with the reason.
-func (o *Own) Finish(res *sandbox.Result) (held []Held, left []string) {
+func (o *Own) Finish(res *sandbox.Result) (held []tongs.Held, left []string) {
 	defer o.p.entry.end()
 	o.p.held.add(o.p.hold(res.Report.Planted, nil))
 	for _, p := range o.p.held.list {

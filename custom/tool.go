@@ -262,7 +262,7 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, call *tongs.Call, argv [
 	res := &tongs.Result{Title: ran.Short(strings.Join(append([]string{t.name}, argv[1:]...), " "), 80)}
 	res.Content = ran.Text(out.Stdout, out.Stderr, append([]string{ran.Ended(exit)}, notes...)...)
 	res.SetMeta("exitCode", exit.Code)
-	if len(exit.Report) > 0 {
+	if exit.Report != nil {
 		res.SetMeta("sandbox", exit.Report)
 	}
 	if res.Value = object.object(); res.Value == nil {

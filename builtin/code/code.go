@@ -101,7 +101,7 @@ func (o *Output) Present(r *tongs.Result) {
 	if o.exit != nil {
 		remarks = append(remarks, ran.Ended(o.exit))
 		r.SetMeta("exitCode", o.ExitCode)
-		if len(o.exit.Report) > 0 {
+		if o.exit.Report != nil {
 			r.SetMeta("sandbox", o.exit.Report)
 		}
 		for _, f := range o.exit.Files {

@@ -57,7 +57,7 @@ type JobStatus struct {
 
 // Present tells how the jobs are.
 func (o *JobsOutput) Present(r *tongs.Result) {
-	if o.exit != nil && len(o.exit.Report) > 0 {
+	if o.exit != nil && o.exit.Report != nil {
 		r.SetMeta("sandbox", o.exit.Report)
 	}
 	if o.action == "list" {

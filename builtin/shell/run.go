@@ -60,7 +60,7 @@ func (o *Output) Present(r *tongs.Result) {
 	if o.exit != nil {
 		remarks = append([]string{ran.Ended(o.exit)}, remarks...)
 		r.SetMeta("exitCode", o.ExitCode)
-		if len(o.exit.Report) > 0 {
+		if o.exit.Report != nil {
 			r.SetMeta("sandbox", o.exit.Report)
 		}
 	}

@@ -27,7 +27,7 @@ func TestOutputAndExitCode(t *testing.T) {
 	if out.Usage == nil || out.Usage.Memory <= 0 {
 		t.Errorf("usage = %+v", out.Usage)
 	}
-	if report, ok := res.Metadata["sandbox"].(map[string]any); !ok || report["tier"] == "" {
+	if report, ok := res.Metadata["sandbox"].(*tongs.Report); !ok || report.Tier == "" {
 		t.Errorf("metadata = %v", res.Metadata)
 	}
 	b.Equal("content of silence", b.shell("true").Content, "(no output)")

@@ -151,7 +151,7 @@ func checkSandbox(ctx context.Context) []check {
 }
 
 // reportHeld says which protected names a program made, and where they are.
-func (a *app) reportHeld(held []confine.Held, left []string) {
+func (a *app) reportHeld(held []tongs.Held, left []string) {
 	for _, h := range held {
 		fmt.Fprintln(a.err, "tongs: "+terminal.Clean(fmt.Sprintf("the command made %s, which other programs run or obey; it is in %s now", h.Path, h.Host)))
 	}

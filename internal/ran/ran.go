@@ -2,10 +2,8 @@
 package ran
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/tongs-ai/tongs"
 )
@@ -17,32 +15,8 @@ type Usage struct {
 	Memory int64 `json:"memory" jsonschema:"Peak of its memory, in bytes."`
 }
 
-// report is what is read of Exit.Report. Everything in it is optional.
-type report struct {
-	LimitsHit   []string `json:"limitsHit"`
-	Planted     []string `json:"planted"`
-	Held        []held   `json:"held"`
-	Approved    []held   `json:"approvedNames"`
-	DeniedHosts []string `json:"deniedHosts"`
-	Outside     []string `json:"outside"`
-	Leftover    int      `json:"leftover"`
-	Changes     *changes `json:"changes"`
-	Usage       *struct {
-		User   time.Duration `json:"user"`
-		System time.Duration `json:"system"`
-		MaxRSS int64         `json:"maxRSS"`
-		Memory int64         `json:"memory"`
-	} `json:"usage"`
-}
-
-// changes is what became of what a program did to a copy of the files.
-type changes struct {
-	Made, Dropped, Entry, Preview string
-	Paths, Refused                []string
-}
-
-// notes says which changes hold, and which do not.
-func (c *changes) notes() (notes []string) {
+// changeNotes says which changes were kept, and which were not.
+func changeNotes(c *tongs.Changed) (notes []string) {
 	switch {
 	case c == nil:
 		return nil
@@ -61,15 +35,10 @@ func (c *changes) notes() (notes []string) {
 	return notes
 }
 
-// held is a protected name that a program made.
-type held struct{ Path, At, Host, Why, Question string }
-
-// Read returns what a report says that a model should know, one sentence each, and what was used up. A report that
-// cannot be read says nothing: the whole of it is in the metadata all the same.
+// Read returns what a report says that a model should know, one sentence each, and what was used up.
 func Read(exit *tongs.Exit) (notes []string, usage *Usage) {
-	var r report
-	data, err := json.Marshal(exit.Report)
-	if err != nil || json.Unmarshal(data, &r) != nil {
+	r := exit.Report
+	if r == nil {
 		return nil, nil
 	}
 	for _, limit := range r.LimitsHit {
@@ -86,7 +55,7 @@ func Read(exit *tongs.Exit) (notes []string, usage *Usage) {
 			strings.Join(r.Planted, ", "))
 	}
 	notes = append(notes, heldNotes(r.Held)...)
-	notes = append(notes, r.Changes.notes()...)
+	notes = append(notes, changeNotes(r.Changes)...)
 	if len(r.Approved) > 0 {
 		var names []string
 		for _, h := range r.Approved {
@@ -94,17 +63,15 @@ func Read(exit *tongs.Exit) (notes []string, usage *Usage) {
 		}
 		notes = append(notes, "a person approved the protected names that it made: "+strings.Join(names, ", "))
 	}
-	if u := r.Usage; u != nil {
-		usage = &Usage{User: u.User.Milliseconds(), System: u.System.Milliseconds(), Memory: max(u.Memory, u.MaxRSS)}
-	}
-	return notes, usage
+	u := r.Usage
+	return notes, &Usage{User: u.User.Milliseconds(), System: u.System.Milliseconds(), Memory: max(u.Memory, u.MaxRSS)}
 }
 
 // maxHeld is how many held names are told one by one.
 const maxHeld = 20
 
 // heldNotes says what is not where the program made it, and how to get it there.
-func heldNotes(list []held) (notes []string) {
+func heldNotes(list []tongs.Held) (notes []string) {
 	for i, h := range list {
 		if i == maxHeld {
 			return append(notes, fmt.Sprintf("and %d more names are held beside it", len(list)-i))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -47,9 +46,9 @@ func TestEnded(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	notes, usage := Read(&tongs.Exit{Report: map[string]any{
-		"limitsHit": []string{"wall", "memory"}, "planted": []string{".envrc"}, "deniedHosts": []string{"example.com:443"},
-		"usage": map[string]any{"user": int64(2e9), "system": int64(1e6), "maxRSS": 5, "memory": 7},
+	notes, usage := Read(&tongs.Exit{Report: &tongs.Report{
+		LimitsHit: []string{"wall", "memory"}, Planted: []string{".envrc"}, DeniedHosts: []string{"example.com:443"},
+		Usage: tongs.ProgramUsage{User: 2e9, System: 1e6, MaxRSS: 5, Memory: 7},
 	}})
 	if len(notes) != 3 || !strings.Contains(notes[0], "limit of memory") || !strings.Contains(notes[1], "example.com:443") ||
 		!strings.Contains(notes[2], ".envrc") {
@@ -58,19 +57,17 @@ func TestReport(t *testing.T) {
 	if usage == nil || *usage != (Usage{User: 2000, System: 1, Memory: 7}) {
 		t.Errorf("usage %+v", usage)
 	}
-	for _, broken := range []map[string]any{nil, {"usage": 1}, {"planted": math.NaN()}} {
-		if notes, usage := Read(&tongs.Exit{Report: broken}); notes != nil || usage != nil {
-			t.Errorf("%v: %q %v", broken, notes, usage)
-		}
+	if notes, usage := Read(&tongs.Exit{}); notes != nil || usage != nil {
+		t.Errorf("no report: %q %v", notes, usage)
 	}
 }
 
 func TestHeldNamesAreSaid(t *testing.T) {
-	list := []map[string]any{
-		{"path": ".envrc", "at": "/spill/c/held-1/.envrc", "host": "/state/spill/c/held-1/.envrc", "why": "DENIED: not that."},
-		{"path": ".a\x1b[31m", "at": "/spill/c/held-1/.a", "host": "/state/x", "question": "q_1", "why": "APPROVAL_REQUIRED: long"},
+	list := []tongs.Held{
+		{Path: ".envrc", At: "/spill/c/held-1/.envrc", Host: "/state/spill/c/held-1/.envrc", Why: "DENIED: not that."},
+		{Path: ".a\x1b[31m", At: "/spill/c/held-1/.a", Host: "/state/x", Question: "q_1", Why: "APPROVAL_REQUIRED: long"},
 	}
-	notes, _ := Read(&tongs.Exit{Report: map[string]any{"held": list, "approvedNames": []map[string]any{{"path": ".vscode"}}, "outside": []string{"/data"}}})
+	notes, _ := Read(&tongs.Exit{Report: &tongs.Report{Held: list, Approved: []tongs.Held{{Path: ".vscode"}}, Outside: []string{"/data"}}})
 	if len(notes) != 4 {
 		t.Fatalf("%q", notes)
 	}
@@ -85,7 +82,7 @@ func TestHeldNamesAreSaid(t *testing.T) {
 	for range 30 {
 		list = append(list, list[0])
 	}
-	if notes, _ = Read(&tongs.Exit{Report: map[string]any{"held": list}}); len(notes) != maxHeld+1 || !strings.Contains(notes[maxHeld], "12 more") {
+	if notes, _ = Read(&tongs.Exit{Report: &tongs.Report{Held: list}}); len(notes) != maxHeld+1 || !strings.Contains(notes[maxHeld], "12 more") {
 		t.Errorf("%d notes, the last %q", len(notes), notes[len(notes)-1])
 	}
 }
