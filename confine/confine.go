@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/netguard"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -210,11 +211,6 @@ func (c *Confiner) place(host string, entry bool) (tongs.Path, error) {
 	return c.opt.Workspace.Resolve(tongs.Path{Rel: "."}, host)
 }
 
-// within reports whether a clean path is a directory or below it.
-func within(dir, path string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
-}
-
 // seal leaves a program that writes to the roots themselves those that it has business in.
 func (c *commands) seal(p *sandbox.Policy, cmd *tongs.Command, effects []tongs.Effect) {
 	for _, root := range c.opt.Workspace.Present() {
@@ -225,7 +221,7 @@ func (c *commands) seal(p *sandbox.Policy, cmd *tongs.Command, effects []tongs.E
 			continue
 		}
 		p.Writable = slices.DeleteFunc(p.Writable, func(m sandbox.Mount) bool {
-			below := within(root.Dir, m.Path())
+			below := hostpath.Within(root.Dir, m.Path())
 			if below {
 				p.ReadOnly = append(p.ReadOnly, m.Path())
 			}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/internal/text"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/outcome"
@@ -66,7 +67,7 @@ func (c *commands) overlay(p *sandbox.Policy) {
 		}
 		info, err := os.Lstat(real)
 		if err == nil && info.IsDir() && slices.ContainsFunc(layered, func(m sandbox.Mount) bool {
-			return m.Kind() == sandbox.MountLayered && m.Path() != real && within(m.Path(), real)
+			return m.Kind() == sandbox.MountLayered && m.Path() != real && hostpath.Within(m.Path(), real)
 		}) {
 			p.Writable = append(p.Writable, sandbox.Decided(real))
 		}

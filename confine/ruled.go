@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
@@ -56,10 +57,10 @@ func (c *Confiner) ruled(p *sandbox.Policy, permit *tongs.Permit) error {
 // written is read-only, so that nothing new comes there either. What is written to a copy is decided afterwards.
 func narrow(p *sandbox.Policy, root string, unread, unwritten bool) {
 	if unread {
-		p.ReadOnly = slices.DeleteFunc(p.ReadOnly, func(dir string) bool { return within(root, dir) })
+		p.ReadOnly = slices.DeleteFunc(p.ReadOnly, func(dir string) bool { return hostpath.Within(root, dir) })
 	}
 	p.Writable = slices.DeleteFunc(p.Writable, func(m sandbox.Mount) bool {
-		if !within(root, m.Path()) || m.Kind() == sandbox.MountPrivate {
+		if !hostpath.Within(root, m.Path()) || m.Kind() == sandbox.MountPrivate {
 			return false
 		}
 		if !unread && unwritten && m.Kind() == sandbox.MountDecided {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // CacheOwner says whose a build cache is. There are four owners, and none reads what another wrote, except that a copy reads
@@ -146,7 +147,7 @@ func (r *resolved) addCache(c Cache) error {
 		return tongs.Errorf(tongs.CodeInvalidPath, "the build cache %q: %w", c.seen, err)
 	}
 	for _, t := range r.trees {
-		if t.writable() && (inside(t.path, real) || inside(real, t.path)) {
+		if t.writable() && (hostpath.Within(t.path, real) || hostpath.Within(real, t.path)) {
 			return tongs.Errorf(tongs.CodeConfigError, "the build cache %q is inside or around %q, which the program can write to; choose another state directory", real, t.path)
 		}
 	}
@@ -158,7 +159,7 @@ func (r *resolved) addCache(c Cache) error {
 // withoutCache are paths that are not in the cache: nobody obeys the names in it.
 func (r *resolved) withoutCache(paths []string) (rest []string) {
 	for _, p := range paths {
-		if r.cache == "" || !inside(r.cache, p) {
+		if r.cache == "" || !hostpath.Within(r.cache, p) {
 			rest = append(rest, p)
 		}
 	}

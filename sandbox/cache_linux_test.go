@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // cacheBench is a state directory with caches, and a workspace.
@@ -326,7 +328,7 @@ func TestEveryCacheOfEveryPresetHasAnOwner(t *testing.T) {
 			if at < 0 || slices.Contains([]string{"HOME", "TMPDIR", "GOPATH", "PATH", "SHELL", "GOPROXY"}, name) { // no caches, and nothing kept
 				continue
 			}
-			if !inside(seen, value[at:]) {
+			if !hostpath.Within(seen, value[at:]) {
 				t.Errorf("%s: %s is not in its cache %s", who, e, seen)
 			}
 			found++

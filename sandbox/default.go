@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // PresetOptions are those of Default. The zero value is meaningful.
@@ -122,7 +124,7 @@ func (b *builder) addSystem() {
 
 // isSystem reports whether a directory is visible without being named.
 func (b *builder) isSystem(dir string) bool {
-	return filepath.IsAbs(dir) && slices.ContainsFunc(systemDirs(), func(s string) bool { return inside(s, filepath.Clean(dir)) })
+	return filepath.IsAbs(dir) && slices.ContainsFunc(systemDirs(), func(s string) bool { return hostpath.Within(s, filepath.Clean(dir)) })
 }
 
 // cache returns the directory for one tool's cache, which outlives the run if there is a cache at all.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // home makes a user's home with programs in it.
@@ -24,7 +26,7 @@ func TestDefaultShowsNoHome(t *testing.T) {
 	home := fakeHome(t, ".ssh/id", ".local/bin/tool", "ws/x")
 	pol := Default(filepath.Join(home, "ws"), PresetOptions{Home: home, Environ: []string{"PATH=" + home + "/.local/bin:/usr/bin:relative", "AWS_SECRET_ACCESS_KEY=x", "LANG=C", "LC_ALL=C"}})
 	for _, p := range pol.Readable {
-		if inside(p, home) || inside(home, p) {
+		if hostpath.Within(p, home) || hostpath.Within(home, p) {
 			t.Errorf("%s is readable", p)
 		}
 	}
@@ -70,7 +72,7 @@ func TestInterpretersInAHome(t *testing.T) {
 				t.Errorf("PATH: %s", path)
 			}
 			for _, p := range pol.Readable {
-				if inside(p, filepath.Join(home, ".ssh")) || inside(p, filepath.Join(home, ".local/share/secret")) {
+				if hostpath.Within(p, filepath.Join(home, ".ssh")) || hostpath.Within(p, filepath.Join(home, ".local/share/secret")) {
 					t.Errorf("%s is readable", p)
 				}
 			}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // complaints are how programs say that they did not get something. What the sandbox hides looks absent to them.
@@ -85,7 +87,7 @@ func deniedPath(path, dir string, res *resolved) *Denial {
 	}
 	path = filepath.Clean(path)
 	for _, own := range []string{"/proc", "/dev", "/sys"} {
-		if inside(own, path) && res.treeOf(path) == nil {
+		if hostpath.Within(own, path) && res.treeOf(path) == nil {
 			return nil
 		}
 	}
@@ -110,7 +112,7 @@ func deniedPath(path, dir string, res *resolved) *Denial {
 }
 
 func within(dirs []string, path string) bool {
-	return slices.ContainsFunc(dirs, func(d string) bool { return inside(d, path) })
+	return slices.ContainsFunc(dirs, func(d string) bool { return hostpath.Within(d, path) })
 }
 
 // denied looks through what the command wrote last.

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/sandbox/internal/launch"
 )
 
@@ -64,7 +65,7 @@ func (r *Runner) mapTrees(p *plan, k *keeper) (fds []int, err error) {
 		return nil, nil
 	}
 	for _, t := range p.res.trees {
-		system := slices.ContainsFunc(everybody, func(dir string) bool { return inside(dir, t.path) })
+		system := slices.ContainsFunc(everybody, func(dir string) bool { return hostpath.Within(dir, t.path) })
 		switch l, _ := p.layerOf(t.path); {
 		case l != nil && l.Copied:
 			p.trees = append(p.trees, layerTree(l))

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // interpreter makes programs usable that are not where the system has its own, and reports whether any was found. Each
@@ -56,7 +58,7 @@ func (b *builder) show(name, file string) {
 		b.path = slices.Insert(b.path, 0, bin)
 	}
 	// What the program really is may be elsewhere again.
-	if real, err := filepath.EvalSymlinks(file); err == nil && !inside(prefix, real) && !b.isSystem(real) {
+	if real, err := filepath.EvalSymlinks(file); err == nil && !hostpath.Within(prefix, real) && !b.isSystem(real) {
 		outer := filepath.Dir(real)
 		if filepath.Base(outer) == "bin" {
 			outer = filepath.Dir(outer)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // MountKind says what becomes of what a program writes to a place. There are three kinds, and no fourth.
@@ -73,14 +74,14 @@ func (r *resolved) checkMounts(o *Overlay) error {
 		}
 	}
 	for _, t := range r.trees {
-		if o != nil && t.kind == MountDecided && !slices.ContainsFunc(r.trees, func(u tree) bool { return u.over() && inside(u.path, t.path) }) {
+		if o != nil && t.kind == MountDecided && !slices.ContainsFunc(r.trees, func(u tree) bool { return u.over() && hostpath.Within(u.path, t.path) }) {
 			return tongs.Errorf(tongs.CodeConfigError, "the program runs on a copy, and %q, which it is to change directly, is in none of the copied directories; leave it out", t.path)
 		}
 		if t.kind != MountPrivate {
 			continue
 		}
 		at := slices.IndexFunc(r.trees, func(u tree) bool {
-			return u.writable() && u.kind != MountPrivate && (inside(u.path, t.path) || inside(t.path, u.path))
+			return u.writable() && u.kind != MountPrivate && (hostpath.Within(u.path, t.path) || hostpath.Within(t.path, u.path))
 		})
 		if at >= 0 {
 			return tongs.Errorf(tongs.CodeConfigError, "%q is private to the program, and it is inside or around %q, which is not; choose another directory",

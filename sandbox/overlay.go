@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // Overlay holds back what a program writes to the layered places of its policy: it sees them as they are and what it changed
@@ -140,7 +141,7 @@ func (r *resolved) overlaid(o *Overlay) error {
 		if info, err := os.Lstat(t.path); t.over() && (err != nil || !info.IsDir()) {
 			return tongs.Errorf(tongs.CodeInvalidPath, "%q is not a directory; what is written to a single file cannot be held back", t.path)
 		}
-		if inside(t.path, filepath.Clean(o.Dir)) {
+		if hostpath.Within(t.path, filepath.Clean(o.Dir)) {
 			return tongs.Errorf(tongs.CodeConfigError, "the directory for overlays %q is inside %q, which the program sees; choose another", o.Dir, t.path)
 		}
 	}
@@ -156,7 +157,7 @@ func (r *resolved) held(p string) bool {
 // through returns the trees right inside one that is held back that are shown as they are, as paths below it.
 func (r *resolved) through(root string) (rels []string) {
 	for _, t := range r.trees {
-		if t.path == root || !inside(root, t.path) {
+		if t.path == root || !hostpath.Within(root, t.path) {
 			continue
 		}
 		if rel, err := filepath.Rel(root, t.path); err == nil && r.treeOf(filepath.Dir(t.path)).path == root {

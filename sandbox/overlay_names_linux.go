@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tongs-ai/tongs/internal/hostpath"
 	"golang.org/x/sys/unix"
 )
 
@@ -58,7 +59,7 @@ func (m *merged) at(path string) string {
 
 // covered reports whether nothing of a directory of the tree shows through the layer.
 func (m *merged) covered(dir string) bool {
-	for ; dir != m.Root && inside(m.Root, dir); dir = filepath.Dir(dir) {
+	for ; dir != m.Root && hostpath.Within(m.Root, dir); dir = filepath.Dir(dir) {
 		u := m.upper(dir)
 		if info, err := os.Lstat(u); err == nil && (!info.IsDir() || opaque(u)) {
 			return true
@@ -124,11 +125,11 @@ func (p *plan) plantedIn(m *merged) (paths []string) {
 		}
 	}
 	for _, l := range p.res.changing {
-		if !in(l.at) {
+		if !in(l.At) {
 			continue
 		}
-		if to, err := os.Readlink(m.at(l.at)); err != nil || to != l.to {
-			paths = append(paths, l.at)
+		if to, err := os.Readlink(m.at(l.At)); err != nil || to != l.To {
+			paths = append(paths, l.At)
 		}
 	}
 	if s := &p.res.scan; s.names != nil && !s.names.protect.empty() && slices.Contains(s.roots, m.Root) {

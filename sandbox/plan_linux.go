@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/sandbox/internal/launch"
 )
 
@@ -193,8 +194,8 @@ func (p *plan) tierA() {
 	for _, path := range slices.Sorted(maps.Keys(p.pol.Files)) {
 		p.add(launch.Mount{Kind: launch.MakeFile, Target: filepath.Clean(path), Source: p.pol.Files[path], Optional: true, Missing: "file " + path})
 	}
-	for _, l := range append(p.res.links, link{"/var/tmp", "/tmp"}, link{"/var/run", "/run"}) {
-		p.add(launch.Mount{Kind: launch.MakeSymlink, Target: l.at, Source: l.to, Optional: true})
+	for _, l := range append(p.res.links, hostpath.Link{At: "/var/tmp", To: "/tmp"}, hostpath.Link{At: "/var/run", To: "/run"}) {
+		p.add(launch.Mount{Kind: launch.MakeSymlink, Target: l.At, Source: l.To, Optional: true})
 	}
 	if home := lookupEnv(p.spec.Env, "HOME"); strings.HasPrefix(home, "/tmp/") {
 		p.add(launch.Mount{Kind: launch.MakeDir, Target: filepath.Clean(home), Optional: true})
@@ -351,7 +352,7 @@ func (p *plan) inside() {
 	pins := map[string]bool{}
 	pin := func(path string) {
 		root := p.res.treeOf(path)
-		for d := filepath.Dir(path); root != nil && root.writable() && d != root.path && inside(root.path, d); d = filepath.Dir(d) {
+		for d := filepath.Dir(path); root != nil && root.writable() && d != root.path && hostpath.Within(root.path, d); d = filepath.Dir(d) {
 			pins[d] = true
 		}
 	}
@@ -362,7 +363,7 @@ func (p *plan) inside() {
 		pin(path)
 	}
 	for _, l := range p.res.changing {
-		pin(l.at)
+		pin(l.At)
 	}
 	for _, d := range slices.Sorted(maps.Keys(pins)) {
 		p.add(launch.Mount{Kind: launch.MountSelf, Target: d})
@@ -384,7 +385,7 @@ func (p *plan) tierB(scratch string, abi int) {
 	p.spec.Notify, p.spec.Signals = true, abi < 6
 	for i, e := range p.spec.Env {
 		for _, name := range []string{"TMPDIR", "HOME"} {
-			if v, ok := strings.CutPrefix(e, name+"="); ok && inside("/tmp", v) {
+			if v, ok := strings.CutPrefix(e, name+"="); ok && hostpath.Within("/tmp", v) {
 				p.spec.Env[i] = name + "=" + scratch
 			}
 		}
@@ -393,7 +394,7 @@ func (p *plan) tierB(scratch string, abi int) {
 		p.spec.Env = append(p.spec.Env, "GIT_CONFIG_NOSYSTEM=1") // git gives up on a file that it sees and cannot read
 	}
 	cacheEnv(p.spec.Env, scratch)
-	if inside("/tmp", p.res.dir) && p.res.treeOf(p.res.dir) == nil {
+	if hostpath.Within("/tmp", p.res.dir) && p.res.treeOf(p.res.dir) == nil {
 		p.spec.Dir = scratch
 	}
 	if len(p.res.protected)+len(p.res.changing) > 0 || p.nestedReadOnly() {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // preset prepares a policy for a toolchain.
@@ -171,7 +173,7 @@ func gitUser(home, xdg string) string {
 // nor its hidden directories of settings and keys.
 func (b *builder) mayShow(dir string) bool {
 	dir = filepath.Clean(dir)
-	if !filepath.IsAbs(dir) || dir == "/" || inside(dir, filepath.Clean(b.home)) {
+	if !filepath.IsAbs(dir) || dir == "/" || hostpath.Within(dir, filepath.Clean(b.home)) {
 		return false
 	}
 	return !slices.ContainsFunc([]string{".ssh", ".gnupg", ".aws", ".config", ".local", ".cache", ".kube", ".docker"}, func(name string) bool {

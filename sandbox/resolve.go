@@ -10,69 +10,33 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/gitdir"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
-
-// link is a symbolic link that was followed: where it is, and what is written in it.
-type link struct{ at, to string }
-
-const maxLinks = 40
 
 // resolve follows every link in an absolute path and returns where it leads, with the links it went through. What does
 // not exist is fs.ErrNotExist.
-func resolve(path string) (string, []link, error) {
+func resolve(path string) (string, []hostpath.Link, error) {
 	if !filepath.IsAbs(path) {
 		return "", nil, tongs.Errorf(tongs.CodeInvalidPath, "%q is not an absolute path", path)
 	}
-	// Not cleaned: what ".." means after a link depends on where the link leads.
-	todo := strings.Split(filepath.ToSlash(path), "/")
-	real, links := string(filepath.Separator), []link(nil)
-	for len(todo) > 0 {
-		name := todo[0]
-		todo = todo[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			real = filepath.Dir(real)
-			continue
-		}
-		next := filepath.Join(real, name)
-		info, err := os.Lstat(next)
-		if err != nil {
-			return "", links, err
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			real = next
-			continue
-		}
-		to, err := os.Readlink(next)
-		if err != nil {
-			return "", links, err
-		}
-		if links = append(links, link{next, to}); len(links) > maxLinks {
-			return "", links, tongs.Errorf(tongs.CodeInvalidPath, "%q leads through more than %d links", path, maxLinks)
-		}
-		if filepath.IsAbs(to) {
-			real = string(filepath.Separator)
-		}
-		todo = append(strings.Split(filepath.ToSlash(to), "/"), todo...)
+	real, links, err := hostpath.Follow(path, hostpath.ReadLink)
+	if errors.Is(err, hostpath.ErrLinks) {
+		err = tongs.Errorf(tongs.CodeInvalidPath, "%q %w", path, err)
+	}
+	if err != nil {
+		return "", links, err
 	}
 	return real, links, nil
-}
-
-// inside reports whether p is dir or below it. Both are clean.
-func inside(dir, p string) bool {
-	return dir == p || dir == "/" || strings.HasPrefix(p, dir+string(filepath.Separator))
 }
 
 // resolved is a policy whose paths are those that they lead to.
 type resolved struct {
 	trees []tree // outer ones first, and none that says the same as the one around it
-	links []link
+	links []hostpath.Link
 	// hidden and protected exist; absent are protected paths that do not, changing are those that are links. Files are
 	// paths that are protected once a file is there, and watched are files that may change, and are looked at then.
 	hidden, protected, absent, files []string
-	changing                         []link
+	changing                         []hostpath.Link
 	watched                          map[string]stamp
 	// socketMasks are sockets of the host's inside the trees.
 	sockets []string
@@ -103,7 +67,7 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 		return nil, tongs.Errorf(tongs.CodeInvalidPath, "the working directory %q: %w", dir, err)
 	}
 	r.dir, r.links = real, append(r.links, links...)
-	if real != "/" && !inside("/tmp", real) && r.treeOf(real) == nil {
+	if real != "/" && !hostpath.Within("/tmp", real) && r.treeOf(real) == nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidPath, "the working directory %q is in none of the policy's trees", dir)
 	}
 	var dirs map[string]uint64
@@ -146,7 +110,7 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 func (r *resolved) named(readOnly []string) []string {
 	roots := r.withoutCache(r.writable())
 	for _, p := range realPaths(readOnly) {
-		if !slices.ContainsFunc(roots, func(root string) bool { return inside(root, p) }) {
+		if !slices.ContainsFunc(roots, func(root string) bool { return hostpath.Within(root, p) }) {
 			roots = append(roots, p)
 		}
 	}
@@ -209,7 +173,7 @@ func (r *resolved) addTree(p string, kind MountKind) error {
 	if kind != "" && slices.Contains(never, real) {
 		return tongs.Errorf(tongs.CodeConfigError, "%q cannot be writable in a sandbox; choose a directory of its own", p)
 	}
-	if real == "/" || real == "/proc" || inside("/proc", real) || inside("/dev", real) {
+	if real == "/" || real == "/proc" || hostpath.Within("/proc", real) || hostpath.Within("/dev", real) {
 		return tongs.Errorf(tongs.CodeConfigError, "%q cannot be shown in a sandbox, which has its own; name what is needed of it", p)
 	}
 	r.links = append(r.links, links...)
@@ -239,7 +203,7 @@ func (r *resolved) sortTrees() {
 // treeOf returns the innermost tree that holds p, or nil.
 func (r *resolved) treeOf(p string) (found *tree) {
 	for i := range r.trees {
-		if inside(r.trees[i].path, p) && (found == nil || len(r.trees[i].path) > len(found.path)) {
+		if hostpath.Within(r.trees[i].path, p) && (found == nil || len(r.trees[i].path) > len(found.path)) {
 			found = &r.trees[i]
 		}
 	}
@@ -304,7 +268,7 @@ func (r *resolved) sortProtected(p string) {
 		r.absent = append(r.absent, p)
 	case info.Mode()&fs.ModeSymlink != 0:
 		to, _ := os.Readlink(p)
-		r.changing = append(r.changing, link{p, to})
+		r.changing = append(r.changing, hostpath.Link{At: p, To: to})
 	case gitdir.Changes(p):
 		r.watched[p] = stampOfFile(info)
 	default:
@@ -330,9 +294,9 @@ func (r *resolved) planted() (paths []string) {
 		}
 	}
 	for _, l := range r.changing {
-		if to, err := os.Readlink(l.at); err != nil || to != l.to {
-			if _, err := os.Lstat(l.at); err == nil && !r.held(l.at) {
-				paths = append(paths, l.at)
+		if to, err := os.Readlink(l.At); err != nil || to != l.To {
+			if _, err := os.Lstat(l.At); err == nil && !r.held(l.At) {
+				paths = append(paths, l.At)
 			}
 		}
 	}

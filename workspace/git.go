@@ -10,6 +10,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/gitdir"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // foundFor is how long the repositories of the roots are known before they are looked for again. One that a path is in is
@@ -156,7 +157,7 @@ func (w *Workspace) configured(p tongs.Path) (why string, ok bool) {
 	}
 	at := foldPath(host)
 	for _, n := range names {
-		if at == n.folded || n.Tree && inside(n.folded, at) || inside(at, n.folded) {
+		if at == n.folded || n.Tree && hostpath.Within(n.folded, at) || hostpath.Within(at, n.folded) {
 			return "protected: git " + n.Why, true
 		}
 	}
@@ -173,7 +174,7 @@ func (w *Workspace) configuredBelow(p tongs.Path) (why string, ok bool) {
 	at := foldPath(host)
 	for _, n := range names {
 		info, err := os.Lstat(n.Path)
-		if err == nil && (n.Tree || !info.IsDir()) && inside(at, n.folded) {
+		if err == nil && (n.Tree || !info.IsDir()) && hostpath.Within(at, n.folded) {
 			return "contains " + n.Path + ", and git " + n.Why, true
 		}
 	}

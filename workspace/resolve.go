@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 const (
@@ -267,7 +268,7 @@ func (w *Workspace) owned(p tongs.Path) tongs.Path {
 	}
 	host, best := w.Host(p), w.byName[p.Root].Dir
 	for _, r := range w.roots {
-		if len(r.Dir) > len(best) && inside(r.Dir, host) {
+		if len(r.Dir) > len(best) && hostpath.Within(r.Dir, host) {
 			rel, err := filepath.Rel(r.Dir, host)
 			if err == nil {
 				best, p = r.Dir, tongs.Path{Root: r.Name, Rel: filepath.ToSlash(rel)}
@@ -281,7 +282,7 @@ func (w *Workspace) owned(p tongs.Path) tongs.Path {
 func (w *Workspace) holdsRoot(p tongs.Path) (string, bool) {
 	host := w.Host(p)
 	for _, r := range w.roots {
-		if inside(host, r.Dir) {
+		if hostpath.Within(host, r.Dir) {
 			return r.Name, true
 		}
 	}

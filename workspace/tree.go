@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 var _ tongs.Trees = (*files)(nil)
@@ -77,7 +78,7 @@ func (w *Workspace) rootsBelow(p tongs.Path) map[string]bool {
 	found := map[string]bool{}
 	host := w.Host(p)
 	for _, r := range w.roots {
-		if r.Dir == host || !inside(host, r.Dir) {
+		if r.Dir == host || !hostpath.Within(host, r.Dir) {
 			continue
 		}
 		if rel, err := filepath.Rel(host, r.Dir); err == nil {

@@ -28,6 +28,7 @@ import (
 	"sync"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // Options describe the roots.
@@ -247,10 +248,10 @@ func (w *Workspace) addRepository(opt Options, lockDir string, openRoot func(str
 	if err != nil {
 		return config("repository %s: %w", opt.Repository, plain(err))
 	}
-	if limit, err := realPath(opt.Cap); opt.Cap != "" && (err != nil || !inside(limit, real)) {
+	if limit, err := realPath(opt.Cap); opt.Cap != "" && (err != nil || !hostpath.Within(limit, real)) {
 		return nil
 	}
-	apart := func(other string) bool { return !inside(other, real) && !inside(real, other) }
+	apart := func(other string) bool { return !hostpath.Within(other, real) && !hostpath.Within(real, other) }
 	for _, r := range w.roots {
 		if !apart(r.Dir) {
 			return nil
@@ -269,7 +270,7 @@ func (w *Workspace) addRepository(opt Options, lockDir string, openRoot func(str
 func (w *Workspace) Place(host string) (p tongs.Path, ok bool) {
 	best := ""
 	for _, r := range w.roots {
-		if len(r.Dir) < len(best) || !inside(r.Dir, host) {
+		if len(r.Dir) < len(best) || !hostpath.Within(r.Dir, host) {
 			continue
 		}
 		if rel, err := filepath.Rel(r.Dir, host); err == nil {
@@ -287,7 +288,7 @@ func (w *Workspace) checkCap(limit string) error {
 	if err != nil {
 		return config("the cap %s: %w; name an existing directory", limit, plain(err))
 	}
-	if !inside(real, w.Dir()) {
+	if !hostpath.Within(real, w.Dir()) {
 		return config("workspace %s is outside %s, which AGENT_WORKSPACE_ROOT limits it to", w.Dir(), real)
 	}
 	return nil
@@ -299,10 +300,10 @@ func (w *Workspace) checkPrivate(private string) error {
 		return config("private directory %s: %w", private, plain(err))
 	}
 	for _, r := range w.roots {
-		if inside(r.Dir, real) {
+		if hostpath.Within(r.Dir, real) {
 			return config("%s lies inside %s, which tools can reach; move it out, or use another workspace", real, r.Dir)
 		}
-		if inside(real, r.Dir) && !r.Inside {
+		if hostpath.Within(real, r.Dir) && !r.Inside {
 			return config("%s lies inside %s, which no tool may reach; use another directory", r.Dir, real)
 		}
 	}
@@ -402,11 +403,6 @@ func (w *Workspace) Host(p tongs.Path) string {
 		return ""
 	}
 	return filepath.Join(r.Dir, filepath.FromSlash(p.Rel))
-}
-
-// inside reports whether the clean absolute path p is dir or below it.
-func inside(dir, p string) bool {
-	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
 // realPath returns the absolute path of what exists at p, with links resolved and each element as it is on disk.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // Outside is the git repository of a directory, where it is not in it.
@@ -26,7 +28,7 @@ func Elsewhere(dir string, homes ...string) (Outside, bool) {
 	home := func(at string) bool {
 		return slices.ContainsFunc(homes, func(home string) bool {
 			real, err := filepath.EvalSymlinks(home)
-			return err == nil && within(at, real)
+			return err == nil && hostpath.Within(at, real)
 		})
 	}
 	for at := dir; ; at = filepath.Dir(at) {
@@ -42,7 +44,7 @@ func Elsewhere(dir string, homes ...string) (Outside, bool) {
 			return Outside{}, false
 		}
 		r, ok := found(at, git, info)
-		if !ok || within(dir, r.Dir) || within(r.Dir, dir) || home(r.Dir) {
+		if !ok || hostpath.Within(dir, r.Dir) || hostpath.Within(r.Dir, dir) || home(r.Dir) {
 			return Outside{}, false
 		}
 		if at != dir && !info.IsDir() {

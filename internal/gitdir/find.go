@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // Find returns the repositories in a directory, at any depth, and those that it is in. It does not look into directories with
@@ -28,7 +30,7 @@ func Find(root string, skip []string) []Repository {
 				return filepath.SkipDir
 			}
 		case d.IsDir() && at != root && slices.Contains(skip, name) && !slices.ContainsFunc(list, func(r Repository) bool {
-			return within(filepath.Join(r.Dir, "modules"), at) || within(filepath.Join(r.Dir, "worktrees"), at)
+			return hostpath.Within(filepath.Join(r.Dir, "modules"), at) || hostpath.Within(filepath.Join(r.Dir, "worktrees"), at)
 		}):
 			return filepath.SkipDir
 		case name == "HEAD" && Is(func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }):

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // Name is a path that the configuration of git names, and that git runs or obeys.
@@ -163,9 +165,9 @@ func (n *naming) directory(path, top string, class Class, key string) {
 	} else {
 		n.hooks(filepath.Join(at, "hooks"), why)
 	}
-	whole := within(at, top)
+	whole := hostpath.Within(at, top)
 	for _, root := range n.roots {
-		whole = whole || within(at, root)
+		whole = whole || hostpath.Within(at, root)
 	}
 	if !whole {
 		n.add(path, true, why)
@@ -216,16 +218,11 @@ func (n *naming) add(path string, tree bool, why string) {
 }
 
 func (n *naming) keep(name Name) {
-	below := slices.ContainsFunc(n.roots, func(root string) bool { return name.Path != root && within(root, name.Path) })
+	below := slices.ContainsFunc(n.roots, func(root string) bool { return name.Path != root && hostpath.Within(root, name.Path) })
 	if below && !n.seen[name] {
 		n.seen[name] = true
 		n.names = append(n.names, name)
 	}
-}
-
-// within reports whether path is dir or below it. Both are clean.
-func within(dir, path string) bool {
-	return dir == path || dir == "/" || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
 
 func real(path string) string {
@@ -233,45 +230,17 @@ func real(path string) string {
 	return at
 }
 
-// maxLinks is how many links the system follows.
-const maxLinks = 40
-
 // readLink returns where the link at a path leads, "" where there is none.
 func readLink(path string) string {
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return ""
-	}
-	to, _ := os.Readlink(path)
+	to, _ := hostpath.ReadLink(path)
 	return to
 }
 
 // follow returns the links on the way to an absolute path, and where it leads. What is not there leads to itself.
 func follow(path string, link func(path string) string) (links []string, at string) {
-	todo := strings.Split(filepath.ToSlash(path), "/")
-	at = string(filepath.Separator)
-	for len(todo) > 0 {
-		name := todo[0]
-		todo = todo[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			at = filepath.Dir(at)
-			continue
-		}
-		at = filepath.Join(at, name)
-		to := link(at)
-		if to == "" {
-			continue
-		}
-		if links = append(links, at); len(links) > maxLinks {
-			return links, at
-		}
-		if at = filepath.Dir(at); filepath.IsAbs(to) {
-			at = string(filepath.Separator)
-		}
-		todo = append(strings.Split(filepath.ToSlash(to), "/"), todo...)
+	at, followed, _ := hostpath.Follow(path, func(path string) (string, error) { return link(path), nil })
+	for _, l := range followed {
+		links = append(links, l.At)
 	}
 	return links, at
 }

@@ -25,8 +25,8 @@ var floors = []struct {
 		[]string{""},
 	},
 	{
-		"1a° what is trusted by its place", "mechanisms that keep state or read configuration open it by this",
-		[]string{"internal/owned"},
+		"1a° files and paths of the host", "mechanisms open what they trust, write state and follow links by these",
+		[]string{"internal/owned", "internal/hostpath"},
 	},
 	{
 		"1a mechanisms", "each is of use alone and knows the vocabulary only",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tongs-ai/tongs/internal/hostpath"
 	"golang.org/x/sys/unix"
 )
 
@@ -44,17 +45,11 @@ func (c *census) take(roots []string) {
 // outermost returns the paths that are not inside another one.
 func outermost(paths []string) (roots []string) {
 	for _, path := range slices.Sorted(slices.Values(paths)) {
-		if !slices.ContainsFunc(roots, func(root string) bool { return within(root, path) }) {
+		if !slices.ContainsFunc(roots, func(root string) bool { return hostpath.Within(root, path) }) {
 			roots = append(roots, path)
 		}
 	}
 	return roots
-}
-
-// within reports whether a path is a directory or below it.
-func within(dir, path string) bool {
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
-	return ok && (rest == "" || rest[0] == '/')
 }
 
 // enough reports whether the result cannot change any more, or is not wanted.
@@ -131,7 +126,7 @@ func (c *census) nameless(pid int) {
 			if err != nil || !strings.HasSuffix(path, " (deleted)") || c.enough() {
 				continue
 			}
-			inside := func(root string) bool { return within(root, path) }
+			inside := func(root string) bool { return hostpath.Within(root, path) }
 			var st unix.Statx_t
 			if slices.ContainsFunc(c.w.Paths, inside) && unix.Statx(unix.AT_FDCWD, dir+"/"+e.Name(), 0, statxWant, &st) == nil && st.Nlink == 0 {
 				c.add(&st)
