@@ -178,7 +178,7 @@ func (l *Log) Entries(ctx context.Context) iter.Seq2[audit.Entry, error] {
 func (l *Log) entries(ctx context.Context, sql string) iter.Seq2[audit.Entry, error] {
 	return func(yield func(audit.Entry, error) bool) {
 		err := l.store.Read(ctx, func(conn *sqlite.Conn) error {
-			return query(conn, sql, func(stmt *sqlite.Stmt) error {
+			return store.Query(conn, sql, func(stmt *sqlite.Stmt) error {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
@@ -208,7 +208,7 @@ func (l *Log) Last(ctx context.Context) (seq int64, err error) {
 func (l *Log) After(ctx context.Context, seq int64, limit int) ([]audit.Entry, error) {
 	entries := []audit.Entry{}
 	err := l.store.Read(ctx, func(conn *sqlite.Conn) error {
-		return query(conn, "SELECT seq, row, kind, data, hash FROM entries WHERE seq > ? ORDER BY seq LIMIT ?", func(stmt *sqlite.Stmt) error {
+		return store.Query(conn, "SELECT seq, row, kind, data, hash FROM entries WHERE seq > ? ORDER BY seq LIMIT ?", func(stmt *sqlite.Stmt) error {
 			entries = append(entries, readEntry(stmt))
 			return nil
 		}, seq, int64(limit))
@@ -244,7 +244,7 @@ func (l *Log) Verify(ctx context.Context, head string) (chain audit.Chain, err e
 		if err != nil {
 			return err
 		}
-		err = query(conn, "SELECT seq, row, kind, data, hash FROM entries ORDER BY seq", func(stmt *sqlite.Stmt) error {
+		err = store.Query(conn, "SELECT seq, row, kind, data, hash FROM entries ORDER BY seq", func(stmt *sqlite.Stmt) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -268,7 +268,7 @@ func (l *Log) Verify(ctx context.Context, head string) (chain audit.Chain, err e
 
 // lastCut returns what the newest cut says was removed, zero where nothing was.
 func lastCut(conn *sqlite.Conn) (cut audit.Cut, err error) {
-	err = query(conn, "SELECT data FROM entries WHERE kind = 4 ORDER BY seq DESC LIMIT 1", func(stmt *sqlite.Stmt) error {
+	err = store.Query(conn, "SELECT data FROM entries WHERE kind = 4 ORDER BY seq DESC LIMIT 1", func(stmt *sqlite.Stmt) error {
 		// A cut that cannot be read was tampered with: the chain is then checked from its first entry, and found broken.
 		_ = json.Unmarshal(columnBytes(stmt, 0), &cut)
 		return nil

@@ -115,49 +115,6 @@ func (db *DB) Close() error {
 	return errors.Join(db.store.Close(), db.log.head.close())
 }
 
-// query runs a prepared statement and calls each for its rows. Arguments are string, []byte or int64.
-func query(conn *sqlite.Conn, sql string, each func(*sqlite.Stmt) error, args ...any) (err error) {
-	stmt, err := conn.Prepare(sql)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stmt.Reset()) }()
-	for i, arg := range args {
-		switch v := arg.(type) {
-		case string:
-			stmt.BindText(i+1, v)
-		case []byte:
-			stmt.BindBytes(i+1, v)
-		case int64:
-			stmt.BindInt64(i+1, v)
-		case time.Time:
-			stmt.BindInt64(i+1, nanos(v))
-		default:
-			return errors.New("durable: argument of a type that is not bound")
-		}
-	}
-	for {
-		more, err := stmt.Step()
-		if err != nil || !more {
-			return err
-		}
-		if each == nil {
-			continue
-		}
-		if err := each(stmt); err != nil {
-			return err
-		}
-	}
-}
-
-// nanos is how times are kept: nanoseconds since 1970, and 0 for no time.
-func nanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
-}
-
 func fromNanos(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}
@@ -175,7 +132,7 @@ func columnBytes(stmt *sqlite.Stmt, col int) []byte {
 // write runs one statement in a transaction and returns how many rows it changed.
 func (db *DB) write(ctx context.Context, sql string, args ...any) (changed int, err error) {
 	err = db.store.Write(ctx, func(conn *sqlite.Conn) error {
-		err := query(conn, sql, nil, args...)
+		err := store.Query(conn, sql, nil, args...)
 		changed = conn.Changes()
 		return err
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/tongs-ai/tongs/audit/audittest"
 	"github.com/tongs-ai/tongs/internal/conform"
 	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/store"
 )
 
 func openDB(t testing.TB, dir string) *DB {
@@ -358,7 +359,7 @@ func TestFullDisk(t *testing.T) {
 	log := db.Audit()
 	audittest.Write(t, log, audittest.Row("before", "x"), sampleClose)
 	err := db.store.Write(t.Context(), func(conn *sqlite.Conn) error {
-		return query(conn, "PRAGMA max_page_count = 1", nil) // no less than there are now
+		return store.Query(conn, "PRAGMA max_page_count = 1", nil) // no less than there are now
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/store"
 )
 
 // factsTable holds what statistics read of each row of the log, and where its entries are. It is made from the entries
@@ -80,7 +81,7 @@ func (l *Log) Facts(ctx context.Context, since time.Time) iter.Seq2[audit.Fact, 
 		err := l.catchUp(ctx)
 		if err == nil {
 			err = l.store.Read(ctx, func(conn *sqlite.Conn) error {
-				return query(conn, sql, func(stmt *sqlite.Stmt) error {
+				return store.Query(conn, sql, func(stmt *sqlite.Stmt) error {
 					if err := ctx.Err(); err != nil {
 						return err
 					}
@@ -121,7 +122,7 @@ func (l *Log) catchUp(ctx context.Context) error {
 }
 
 func readProgress(conn *sqlite.Conn) (seq int64, err error) {
-	err = query(conn, "SELECT seq FROM progress WHERE name = 'facts'", func(stmt *sqlite.Stmt) error {
+	err = store.Query(conn, "SELECT seq FROM progress WHERE name = 'facts'", func(stmt *sqlite.Stmt) error {
 		seq = stmt.ColumnInt64(0)
 		return nil
 	})
@@ -135,7 +136,7 @@ func takeUp(conn *sqlite.Conn) error {
 		return err
 	}
 	b := batch{conn: conn, facts: map[int64]*kept{}, last: done}
-	err = query(conn, "SELECT seq, row, kind, data FROM entries WHERE seq > ? ORDER BY seq LIMIT ?", b.add, done, int64(factBatch))
+	err = store.Query(conn, "SELECT seq, row, kind, data FROM entries WHERE seq > ? ORDER BY seq LIMIT ?", b.add, done, int64(factBatch))
 	if err != nil || b.last == done {
 		return err
 	}
@@ -144,7 +145,7 @@ func takeUp(conn *sqlite.Conn) error {
 			return err
 		}
 	}
-	return query(conn, "INSERT INTO progress (name, seq) VALUES ('facts', ?) ON CONFLICT DO UPDATE SET seq = excluded.seq", nil, b.last)
+	return store.Query(conn, "INSERT INTO progress (name, seq) VALUES ('facts', ?) ON CONFLICT DO UPDATE SET seq = excluded.seq", nil, b.last)
 }
 
 // batch collects the facts that some entries are about.
@@ -233,7 +234,7 @@ func (b *batch) fact(row int64) (*kept, error) {
 		return f, nil
 	}
 	var found *kept
-	err := query(b.conn, "SELECT "+factColumns+" FROM facts WHERE row = ?", func(stmt *sqlite.Stmt) error {
+	err := store.Query(b.conn, "SELECT "+factColumns+" FROM facts WHERE row = ?", func(stmt *sqlite.Stmt) error {
 		f := readFact(stmt)
 		found = &f
 		return nil
@@ -272,7 +273,7 @@ func writeFact(conn *sqlite.Conn, f *kept) error {
 	for i, seq := range f.intents {
 		intents[i] = strconv.FormatInt(seq, 10)
 	}
-	return query(conn, "INSERT OR REPLACE INTO facts ("+factColumns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", nil,
+	return store.Query(conn, "INSERT OR REPLACE INTO facts ("+factColumns+") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", nil,
 		f.Seq, f.Call, f.Parent, f.Session, f.Workspace, agents, f.Tool, string(f.Source), f.Started, int64(f.pid), decided, int64(f.Decision),
 		f.Step, f.By, strings.Join(f.Rules, ","), flags, f.Outcome, string(f.Code), f.Title, int64(f.Waited), int64(f.Ran), int64(f.Total),
 		f.Output, f.Shown, strings.Join(intents, ","), f.closed)
@@ -343,11 +344,11 @@ func (l *Log) entriesOf(ctx context.Context, f audit.Filter) iter.Seq2[audit.Ent
 			if err != nil {
 				return err
 			}
-			if err := query(conn, "SELECT seq, row, kind, data, hash FROM entries WHERE seq > ? ORDER BY seq DESC", each, done); err != nil {
+			if err := store.Query(conn, "SELECT seq, row, kind, data, hash FROM entries WHERE seq > ? ORDER BY seq DESC", each, done); err != nil {
 				return err
 			}
 			var seqs []int64
-			err = query(conn, "SELECT row, intents, closed FROM facts WHERE "+column+" = ? ORDER BY row DESC", func(stmt *sqlite.Stmt) error {
+			err = store.Query(conn, "SELECT row, intents, closed FROM facts WHERE "+column+" = ? ORDER BY row DESC", func(stmt *sqlite.Stmt) error {
 				if n := stmt.ColumnInt64(2); n > 0 {
 					seqs = append(seqs, n)
 				}
@@ -360,7 +361,7 @@ func (l *Log) entriesOf(ctx context.Context, f audit.Filter) iter.Seq2[audit.Ent
 				return err
 			}
 			for _, seq := range seqs {
-				if err := query(conn, "SELECT seq, row, kind, data, hash FROM entries WHERE seq = ?", each, seq); err != nil {
+				if err := store.Query(conn, "SELECT seq, row, kind, data, hash FROM entries WHERE seq = ?", each, seq); err != nil {
 					return err
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/store"
 )
 
 // Retention says how long things are kept. Zero keeps them for ever.
@@ -131,7 +132,7 @@ func (db *DB) cutPoint(ctx context.Context, before time.Time, alarms []audit.Los
 			return err
 		}
 		closed := map[int64]bool{}
-		err = query(conn, "SELECT row FROM entries WHERE kind = 3", func(stmt *sqlite.Stmt) error {
+		err = store.Query(conn, "SELECT row FROM entries WHERE kind = 3", func(stmt *sqlite.Stmt) error {
 			closed[stmt.ColumnInt64(0)] = true
 			return nil
 		})
@@ -163,7 +164,7 @@ func oldRows(conn *sqlite.Conn, before time.Time, alarms []audit.Loss) (old []op
 	if err != nil {
 		return nil, err
 	}
-	err = query(conn, "SELECT seq, row, kind, data, hash FROM entries ORDER BY seq", func(stmt *sqlite.Stmt) error {
+	err = store.Query(conn, "SELECT seq, row, kind, data, hash FROM entries ORDER BY seq", func(stmt *sqlite.Stmt) error {
 		e := readEntry(stmt)
 		if !check.Add(&e) {
 			return fmt.Errorf("nothing was removed, since the chain is broken: %s", check.Chain().Reason)
@@ -199,7 +200,7 @@ type cutData struct {
 }
 
 func firstEntry(conn *sqlite.Conn) (first int64, err error) {
-	err = query(conn, "SELECT min(seq) FROM entries", func(stmt *sqlite.Stmt) error {
+	err = store.Query(conn, "SELECT min(seq) FROM entries", func(stmt *sqlite.Stmt) error {
 		first = stmt.ColumnInt64(0)
 		return nil
 	})
@@ -210,7 +211,7 @@ func firstEntry(conn *sqlite.Conn) (first int64, err error) {
 func (l *Log) cut(conn *sqlite.Conn, through int64) (end point, err error) {
 	c := cutData{Cut: audit.Cut{Through: through}, At: time.Now()}
 	found := false
-	err = query(conn, "SELECT hash FROM entries WHERE seq = ?", func(stmt *sqlite.Stmt) error {
+	err = store.Query(conn, "SELECT hash FROM entries WHERE seq = ?", func(stmt *sqlite.Stmt) error {
 		found = stmt.ColumnBytes(0, c.Hash[:]) == len(c.Hash)
 		return nil
 	}, through)
@@ -227,10 +228,10 @@ func (l *Log) cut(conn *sqlite.Conn, through int64) (end point, err error) {
 	if end, err = l.extend(conn, audit.EntryCut, 0, data); err != nil {
 		return end, err
 	}
-	if err := query(conn, "DELETE FROM facts WHERE row <= ?", nil, through); err != nil {
+	if err := store.Query(conn, "DELETE FROM facts WHERE row <= ?", nil, through); err != nil {
 		return end, err
 	}
-	return end, query(conn, "DELETE FROM entries WHERE seq <= ?", nil, through)
+	return end, store.Query(conn, "DELETE FROM entries WHERE seq <= ?", nil, through)
 }
 
 // scrubQuestions takes arguments and previews out of the questions that nobody can use any more.

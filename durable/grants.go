@@ -8,6 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/store"
 )
 
 // Grants keeps remembered approvals.
@@ -36,7 +37,7 @@ func (g *Grants) Find(ctx context.Context, key policy.Key) ([]policy.Grant, erro
 func (g *Grants) selectGrants(ctx context.Context, sql string, args ...any) ([]policy.Grant, error) {
 	list := []policy.Grant{}
 	err := g.db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		return query(conn, sql, func(stmt *sqlite.Stmt) error {
+		return store.Query(conn, sql, func(stmt *sqlite.Stmt) error {
 			var grant policy.Grant
 			if err := json.Unmarshal(columnBytes(stmt, 0), &grant); err != nil {
 				return fmt.Errorf("a grant in the state file cannot be read: %w", err)

@@ -37,7 +37,7 @@ var thisBoot = sync.OnceValue(func() (boot bootID) {
 
 func readOrigin(conn *sqlite.Conn) (id logID, headed bool, err error) {
 	found := false
-	err = query(conn, "SELECT id, headed FROM origin", func(stmt *sqlite.Stmt) error {
+	err = store.Query(conn, "SELECT id, headed FROM origin", func(stmt *sqlite.Stmt) error {
 		found = stmt.ColumnBytes(0, id[:]) == len(id)
 		headed = stmt.ColumnInt64(1) != 0
 		return nil
@@ -120,7 +120,7 @@ func (h *head) open(conn *sqlite.Conn) (missing bool, err error) {
 		if err := h.create(); err != nil {
 			return false, err
 		}
-		return false, query(conn, "UPDATE origin SET headed = 1", nil)
+		return false, store.Query(conn, "UPDATE origin SET headed = 1", nil)
 	}
 	h.f, _, err = store.OpenPrivate(h.path, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +164,7 @@ func lacks(conn *sqlite.Conn, id logID, head audit.Head, end point) (*audit.Loss
 		return nil, err
 	}
 	same := false
-	err = query(conn, "SELECT hash FROM entries WHERE seq = ?", func(stmt *sqlite.Stmt) error {
+	err = store.Query(conn, "SELECT hash FROM entries WHERE seq = ?", func(stmt *sqlite.Stmt) error {
 		var hash audit.Hash
 		same = stmt.ColumnBytes(0, hash[:]) == len(hash) && hash == head.Hash
 		return nil
@@ -178,7 +178,7 @@ func lacks(conn *sqlite.Conn, id logID, head audit.Head, end point) (*audit.Loss
 
 // lossTold reports whether an entry of the log tells of the loss of this head.
 func lossTold(conn *sqlite.Conn, head audit.Head) (told bool, err error) {
-	err = query(conn, "SELECT data FROM entries WHERE kind = 5 AND kind >= 5 ORDER BY seq DESC LIMIT 1", func(stmt *sqlite.Stmt) error {
+	err = store.Query(conn, "SELECT data FROM entries WHERE kind = 5 AND kind >= 5 ORDER BY seq DESC LIMIT 1", func(stmt *sqlite.Stmt) error {
 		var l audit.Loss
 		told = json.Unmarshal(columnBytes(stmt, 0), &l) == nil && l.Head.Same(head)
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/store"
 )
 
 // pollEvery is how often a waiting call looks for an answer from another process.
@@ -52,10 +53,10 @@ func (s *Questions) Open(ctx context.Context, q approval.Question) (approval.Que
 		}
 		if joined != nil {
 			opened = *joined
-			return query(conn, "UPDATE questions SET opens = opens + 1 WHERE id = ?", nil, joined.ID)
+			return store.Query(conn, "UPDATE questions SET opens = opens + 1 WHERE id = ?", nil, joined.ID)
 		}
 		pending := 0
-		err = query(conn, "SELECT count(*) FROM questions WHERE "+pendingSQL, func(stmt *sqlite.Stmt) error {
+		err = store.Query(conn, "SELECT count(*) FROM questions WHERE "+pendingSQL, func(stmt *sqlite.Stmt) error {
 			pending = stmt.ColumnInt(0)
 			return nil
 		}, now)
@@ -75,7 +76,7 @@ func (s *Questions) insert(conn *sqlite.Conn, q *approval.Question) error {
 	if err != nil {
 		return err
 	}
-	return query(conn, "INSERT INTO questions (id, digest, created, expires, opens, body) VALUES (?, ?, ?, ?, 1, ?)", nil,
+	return store.Query(conn, "INSERT INTO questions (id, digest, created, expires, opens, body) VALUES (?, ?, ?, ?, 1, ?)", nil,
 		q.ID, q.Digest, q.Created, q.Expires, body)
 }
 
@@ -93,7 +94,7 @@ func (s *Questions) encode(q *approval.Question, scrubbed bool) ([]byte, error) 
 
 // exists reports whether the ID is taken. An error is found by the statement that comes next.
 func exists(conn *sqlite.Conn, id string) (found bool) {
-	_ = query(conn, "SELECT 1 FROM questions WHERE id = ?", func(*sqlite.Stmt) error {
+	_ = store.Query(conn, "SELECT 1 FROM questions WHERE id = ?", func(*sqlite.Stmt) error {
 		found = true
 		return nil
 	}, id)
@@ -118,7 +119,7 @@ func (s *Questions) pendingOf(conn *sqlite.Conn, digest string, now time.Time) (
 // query returns the questions that a condition selects.
 func (s *Questions) query(conn *sqlite.Conn, where string, args ...any) ([]approval.Question, error) {
 	list := []approval.Question{}
-	err := query(conn, "SELECT id, digest, created, expires, scrubbed, body FROM questions "+where, func(stmt *sqlite.Stmt) error {
+	err := store.Query(conn, "SELECT id, digest, created, expires, scrubbed, body FROM questions "+where, func(stmt *sqlite.Stmt) error {
 		q, err := s.decode(stmt)
 		if err != nil {
 			return fmt.Errorf("question %s cannot be read: %w", stmt.ColumnText(0), err)
@@ -159,7 +160,7 @@ func (s *Questions) find(conn *sqlite.Conn, typed string) (q approval.Question, 
 		return list[0], nil
 	}
 	var ids []string
-	err = query(conn, "SELECT id FROM questions ORDER BY id DESC", func(stmt *sqlite.Stmt) error {
+	err = store.Query(conn, "SELECT id FROM questions ORDER BY id DESC", func(stmt *sqlite.Stmt) error {
 		ids = append(ids, stmt.ColumnText(0))
 		return nil
 	})
@@ -190,7 +191,7 @@ func (s *Questions) update(conn *sqlite.Conn, q *approval.Question, scrubbed boo
 	if scrubbed {
 		clean = 1
 	}
-	return query(conn, "UPDATE questions SET answered = ?, redeemed = ?, withdrawn = ?, scrubbed = ?, body = ? WHERE id = ?", nil,
+	return store.Query(conn, "UPDATE questions SET answered = ?, redeemed = ?, withdrawn = ?, scrubbed = ?, body = ? WHERE id = ?", nil,
 		answered, q.Redeemed, q.Withdrawn, clean, body, q.ID)
 }
 
@@ -271,7 +272,7 @@ func (s *Questions) Wait(ctx context.Context, id string) (approval.Question, err
 // pending looks at a question without reading its body.
 func (s *Questions) pending(ctx context.Context, id string) (pending bool, err error) {
 	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		return query(conn, "SELECT 1 FROM questions WHERE id = ? AND "+pendingSQL, func(*sqlite.Stmt) error {
+		return store.Query(conn, "SELECT 1 FROM questions WHERE id = ? AND "+pendingSQL, func(*sqlite.Stmt) error {
 			pending = true
 			return nil
 		}, id, time.Now())
@@ -291,7 +292,7 @@ func (s *Questions) Withdraw(ctx context.Context, id string) error {
 			return nil
 		}
 		opens := int64(0)
-		err = query(conn, "UPDATE questions SET opens = opens - 1 WHERE id = ? RETURNING opens", func(stmt *sqlite.Stmt) error {
+		err = store.Query(conn, "UPDATE questions SET opens = opens - 1 WHERE id = ? RETURNING opens", func(stmt *sqlite.Stmt) error {
 			opens = stmt.ColumnInt64(0)
 			return nil
 		}, q.ID)

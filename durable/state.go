@@ -13,6 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/store"
 )
 
 // sameText reports whether JSON keeps every string of a grant as it is.
@@ -45,7 +46,7 @@ func (db *DB) State(session string) tongs.State { return &state{db, session} }
 func (s *state) Load(ctx context.Context, key string, v any) (found bool, err error) {
 	var value []byte
 	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		return query(conn, "SELECT value FROM state WHERE session = ? AND key = ?", func(stmt *sqlite.Stmt) error {
+		return store.Query(conn, "SELECT value FROM state WHERE session = ? AND key = ?", func(stmt *sqlite.Stmt) error {
 			value, found = columnBytes(stmt, 0), true
 			return nil
 		}, s.session, key)
@@ -72,7 +73,7 @@ func (s *state) Save(ctx context.Context, key string, v any) error {
 		}
 	}
 	return s.db.store.Share(ctx, func(conn *sqlite.Conn) error {
-		return query(conn,
+		return store.Query(conn,
 			"INSERT INTO state (session, key, at, value) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET at = ?3, value = ?4",
 			nil, s.session, key, time.Now(), value)
 	})
@@ -84,7 +85,7 @@ const freshState = 10 * time.Minute
 // has reports whether a value is kept already, and was written not long ago. Looking takes a third of writing.
 func (s *state) has(ctx context.Context, key string, value []byte) (same bool, err error) {
 	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		return query(conn, "SELECT value FROM state WHERE session = ? AND key = ? AND at > ?", func(stmt *sqlite.Stmt) error {
+		return store.Query(conn, "SELECT value FROM state WHERE session = ? AND key = ? AND at > ?", func(stmt *sqlite.Stmt) error {
 			same = bytes.Equal(value, columnBytes(stmt, 0))
 			return nil
 		}, s.session, key, time.Now().Add(-freshState))
@@ -163,7 +164,7 @@ func (t *Trust) List(ctx context.Context) ([]Trusted, error) {
 func (t *Trust) list(ctx context.Context, sql string, args ...any) ([]Trusted, error) {
 	list := []Trusted{}
 	err := t.db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		return query(conn, sql, func(stmt *sqlite.Stmt) error {
+		return store.Query(conn, sql, func(stmt *sqlite.Stmt) error {
 			list = append(list, Trusted{stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2), fromNanos(stmt.ColumnInt64(3))})
 			return nil
 		}, args...)

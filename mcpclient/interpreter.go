@@ -102,6 +102,12 @@ func (s *Server) unpinnable(why string) error {
 	return tongs.Errorf(tongs.CodeConfigError, "%s cannot be pinned: %s; name a program or a script, or set 'pin: none' for it in your own configuration", s.called(), why)
 }
 
+// Fetches reports whether a command fetches what it runs, as package runners and container engines do.
+func Fetches(command string) bool {
+	kind := kindOf(command)
+	return kind == "npx" || slices.Contains(fetchers, kind)
+}
+
 // scripts are the files that a command would run besides its program, as its arguments say.
 func (s *Server) scripts(dir string) ([]string, error) {
 	kind := kindOf(s.Command)

@@ -82,9 +82,6 @@ func pairs(flag string, list []string) (map[string]string, error) {
 	return set, nil
 }
 
-// fetchers are programs that fetch what they run.
-var fetchers = []string{"npx", "npm", "pnpm", "bunx", "uvx", "uv", "pipx"}
-
 // fetchNote says what becomes of a server that fetches what it runs.
 func fetchNote(m config.MCPServer) string {
 	switch name := strings.TrimSuffix(filepath.Base(m.Command), ".exe"); {
@@ -119,7 +116,7 @@ func (a *app) addServers(list []config.MCPServer) error {
 		fmt.Fprintf(a.err, "Added %s to %s.\n", terminal.Clean(m.Name), terminal.Clean(path))
 		if hosts := strings.Join(m.Network, ", "); hosts != "" {
 			fmt.Fprintf(a.err, "  It may reach %s.\n", terminal.Clean(hosts))
-		} else if slices.Contains(fetchers, strings.TrimSuffix(filepath.Base(m.Command), ".exe")) && !m.Unconfined {
+		} else if mcpclient.Fetches(m.Command) && !m.Unconfined {
 			fmt.Fprintln(a.err, "  "+fetchNote(m))
 		}
 		for _, key := range slices.Sorted(maps.Keys(bothOf(m.Env, m.Headers))) {

@@ -5,7 +5,6 @@ package sessions
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -72,14 +71,14 @@ func (db *DB) Save(ctx context.Context, s worker.Session, add ...worker.Entry) e
 		}
 	}
 	return db.store.Write(ctx, func(conn *sqlite.Conn) error {
-		err := query(conn, `INSERT INTO sessions (id, root, parent, worker, workspace, state, updated, body)
+		err := store.Query(conn, `INSERT INTO sessions (id, root, parent, worker, workspace, state, updated, body)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO UPDATE SET state = ?6, updated = ?7, body = ?8`,
 			nil, s.ID, s.Root, s.Parent, s.Worker, s.Workspace, string(s.State), s.Updated.UnixNano(), body)
 		for i, e := range add {
 			if err != nil {
 				return err
 			}
-			err = query(conn, "INSERT INTO entries (session, seq, body) VALUES (?, ?, ?)", nil, s.ID, int64(e.Seq), bodies[i])
+			err = store.Query(conn, "INSERT INTO entries (session, seq, body) VALUES (?, ?, ?)", nil, s.ID, int64(e.Seq), bodies[i])
 		}
 		return err
 	})
@@ -106,7 +105,7 @@ func (db *DB) List(ctx context.Context, f worker.Filter) ([]worker.Session, erro
 	}
 	list := []worker.Session{}
 	err := db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		return query(conn, sql, func(stmt *sqlite.Stmt) error {
+		return store.Query(conn, sql, func(stmt *sqlite.Stmt) error {
 			var s worker.Session
 			if err := json.Unmarshal(column(stmt, 0), &s); err != nil {
 				return fmt.Errorf("a session cannot be read: %w", err)
@@ -121,14 +120,14 @@ func (db *DB) List(ctx context.Context, f worker.Filter) ([]worker.Session, erro
 // Load implements worker.Sessions.
 func (db *DB) Load(ctx context.Context, id string, from int) (s *worker.Session, entries []worker.Entry, err error) {
 	err = db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		err := query(conn, "SELECT body FROM sessions WHERE id = ?", func(stmt *sqlite.Stmt) error {
+		err := store.Query(conn, "SELECT body FROM sessions WHERE id = ?", func(stmt *sqlite.Stmt) error {
 			s = &worker.Session{}
 			return json.Unmarshal(column(stmt, 0), s)
 		}, id)
 		if err != nil || s == nil {
 			return err
 		}
-		return query(conn, "SELECT body FROM entries WHERE session = ? AND seq >= ? ORDER BY seq", func(stmt *sqlite.Stmt) error {
+		return store.Query(conn, "SELECT body FROM entries WHERE session = ? AND seq >= ? ORDER BY seq", func(stmt *sqlite.Stmt) error {
 			var e worker.Entry
 			if err := json.Unmarshal(column(stmt, 0), &e); err != nil {
 				return err
@@ -150,47 +149,15 @@ func (db *DB) Load(ctx context.Context, id string, from int) (s *worker.Session,
 func (db *DB) Prune(ctx context.Context, before time.Time) (n int, err error) {
 	err = db.store.Write(ctx, func(conn *sqlite.Conn) error {
 		const old = "SELECT root FROM sessions GROUP BY root HAVING max(updated) < ?"
-		err := query(conn, "DELETE FROM entries WHERE session IN (SELECT id FROM sessions WHERE root IN ("+old+"))", nil, before.UnixNano())
+		err := store.Query(conn, "DELETE FROM entries WHERE session IN (SELECT id FROM sessions WHERE root IN ("+old+"))", nil, before.UnixNano())
 		if err != nil {
 			return err
 		}
-		err = query(conn, "DELETE FROM sessions WHERE root IN ("+old+")", nil, before.UnixNano())
+		err = store.Query(conn, "DELETE FROM sessions WHERE root IN ("+old+")", nil, before.UnixNano())
 		n = conn.Changes()
 		return err
 	})
 	return n, err
-}
-
-// query runs a prepared statement and calls each for its rows. Arguments are string, []byte or int64.
-func query(conn *sqlite.Conn, sql string, each func(*sqlite.Stmt) error, args ...any) (err error) {
-	stmt, err := conn.Prepare(sql)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stmt.Reset()) }()
-	for i, arg := range args {
-		switch v := arg.(type) {
-		case string:
-			stmt.BindText(i+1, v)
-		case []byte:
-			stmt.BindBytes(i+1, v)
-		case int64:
-			stmt.BindInt64(i+1, v)
-		default:
-			return fmt.Errorf("sessions: argument %d is of a type that is not bound", i)
-		}
-	}
-	for {
-		more, err := stmt.Step()
-		if err != nil || !more {
-			return err
-		}
-		if each != nil {
-			if err := each(stmt); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 func column(stmt *sqlite.Stmt, col int) []byte {
