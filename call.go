@@ -11,7 +11,7 @@ import (
 // Call is one request to run a tool.
 type Call struct {
 	// ID is unique; the engine makes one where it is empty. A running tool may choose the IDs of the calls it makes, if they
-	// begin with the ID of its own call and "-"; the engine replaces any other.
+	// begin with the ID of its own call and "-"; a call with any other is refused.
 	ID string
 	// Session groups calls that share state and remembered approvals; Message is the turn, Step the position in it.
 	Session, Message string

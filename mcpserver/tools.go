@@ -5,24 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/specs"
 )
 
 // offer makes the tools of the engine those of the server. Clients are told where something changed.
 func (s *Server) offer(ctx context.Context) error {
-	specs, broken := s.opt.Engine.Tools(ctx)
+	list, broken := s.opt.Engine.Tools(ctx)
 	if s.opt.Describe != nil {
 		var err error
-		if specs, err = s.opt.Describe(specs); err != nil {
+		if list, err = s.opt.Describe(list); err != nil {
 			return err
 		}
 	}
@@ -30,7 +28,7 @@ func (s *Server) offer(ctx context.Context) error {
 	var fresh []*mcp.Tool
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, spec := range specs {
+	for _, spec := range list {
 		if err := broken[spec.Name]; err != nil {
 			s.opt.Logger.Warn("a tool is broken", "tool", spec.Name, "error", err)
 		}
@@ -58,141 +56,17 @@ func (s *Server) offer(ctx context.Context) error {
 	return nil
 }
 
-// Definition returns a spec as MCP clients see it: small, with annotations that are true, and with the schema of its
-// value only where that says more than its text.
+// Definition returns a spec as MCP clients see it, in the types of the SDK.
 func Definition(spec *tongs.Spec) *mcp.Tool {
-	t := &mcp.Tool{Name: spec.Name, Description: spec.Description, Annotations: annotations(spec)}
-	if !spec.Source.BuiltIn() { // the names of ours say what their titles do
-		t.Title = spec.Title
+	small := specs.Compact(spec)
+	t := &mcp.Tool{
+		Name: small.Name, Title: small.Title, Description: small.Description, Annotations: (*mcp.ToolAnnotations)(small.Annotations),
+		InputSchema: small.InputSchema,
 	}
-	t.InputSchema = &jsonschema.Schema{Type: "object"}
-	if spec.Input != nil {
-		t.InputSchema = slim(spec.Input, true)
-	}
-	if structured(spec) {
-		t.OutputSchema = slim(spec.Output, false)
+	if small.OutputSchema != nil {
+		t.OutputSchema = small.OutputSchema
 	}
 	return t
-}
-
-// annotations tell what a tool can do at most, whatever its own hints say, since clients act on them: one that may write
-// or run programs is not read-only, one that may run programs is destructive, and one that may do that or reach the network
-// is open to the world. The hints of tools that are not built in are somebody else's word, and count for nothing.
-func annotations(spec *tongs.Spec) *mcp.ToolAnnotations {
-	may := spec.Needs | spec.Optional
-	foreign := !spec.Source.BuiltIn()
-	readOnly := spec.Hints.ReadOnly && may&(tongs.Write|tongs.Execute) == 0 && !foreign
-	openWorld := spec.Hints.OpenWorld || may&(tongs.Execute|tongs.Network) != 0 || foreign
-	destructive := !readOnly && (spec.Hints.Destructive || may&tongs.Execute != 0 || foreign)
-	if destructive && openWorld && !spec.Hints.Idempotent { // a client that is not told expects the worst
-		return nil
-	}
-	a := &mcp.ToolAnnotations{ReadOnlyHint: readOnly, IdempotentHint: spec.Hints.Idempotent}
-	if !destructive && !readOnly { // what only reads destroys nothing
-		a.DestructiveHint = &destructive
-	}
-	if !openWorld {
-		a.OpenWorldHint = &openWorld
-	}
-	return a
-}
-
-// structured reports whether the value of a tool says more than its text: records that a read-only tool found, of which
-// the text shows a line each. Others would only say twice what the model reads anyway.
-func structured(spec *tongs.Spec) bool {
-	if spec.Output == nil || spec.Output.Type != "object" || !spec.Hints.ReadOnly || repeatsText(spec.Output) {
-		return false
-	}
-	for _, p := range spec.Output.Properties {
-		if p.Items != nil && p.Items.Type == "object" {
-			return true
-		}
-	}
-	return false
-}
-
-// texts are the properties that hold what the text of a result shows. Clients that are given a value as well show the model
-// that alone, which is longer.
-var texts = []string{"content", "text", "output", "stdout", "stderr", "diff", "body", "snippet", "entries"}
-
-func repeatsText(s *jsonschema.Schema) bool {
-	if s == nil {
-		return false
-	}
-	for name, p := range s.Properties {
-		if slices.Contains(texts, name) || repeatsText(p) {
-			return true
-		}
-	}
-	return repeatsText(s.Items)
-}
-
-// slim returns a copy of a schema without what no client needs: our own stage validates. Descriptions stay where a model
-// reads them.
-func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
-	if s == nil {
-		return nil
-	}
-	c := *s
-	c.Schema, c.AdditionalProperties, c.Examples, c.Title = "", nil, nil, ""
-	c.MinLength, c.MaxLength = nil, nil
-	c.MinItems, c.MaxItems = nil, nil
-	if c.Description != "" { // which says it in words
-		c.Pattern = ""
-	}
-	if c.Minimum != nil && *c.Minimum <= 1 { // nobody asks for fewer
-		c.Minimum = nil
-	}
-	switch string(c.Default) {
-	case "false", "0", "1", `""`, `"."`: // as whoever leaves it out expects
-		c.Default = nil
-	}
-	if !described {
-		c.Description, c.Minimum, c.Maximum, c.Default, c.Required, c.Enum, c.Format = "", nil, nil, nil, nil, nil, ""
-	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Not == nil && len(s.Properties) == 0 {
-		c.AdditionalProperties = s.AdditionalProperties // the values of a map
-	}
-	if s.Properties != nil {
-		c.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
-		for name, p := range s.Properties {
-			own := slim(p, described)
-			if repeats(own.Description, name) {
-				own.Description = ""
-			}
-			c.Properties[name] = own
-		}
-	}
-	c.Items = slim(s.Items, described)
-	if bare := (jsonschema.Schema{Description: c.Description}); described && reflect.DeepEqual(c, bare) {
-		for _, simple := range []string{"string", "number", "boolean"} { // any value; clients want one type at a time
-			c.AnyOf = append(c.AnyOf, &jsonschema.Schema{Type: simple})
-		}
-	}
-	return &c
-}
-
-// fillers are words that say nothing by themselves.
-var fillers = []string{"a", "an", "the", "its", "of", "to", "be", "is"}
-
-// repeats reports whether a text says no more than a name does: "Its path." of path.
-func repeats(text, name string) bool {
-	var spelled strings.Builder
-	for i, r := range name {
-		if i > 0 && unicode.IsUpper(r) {
-			spelled.WriteByte(' ')
-		}
-		spelled.WriteRune(r)
-	}
-	known := words(spelled.String())
-	return !slices.ContainsFunc(words(text), func(word string) bool {
-		return !slices.Contains(known, word) && !slices.Contains(fillers, word)
-	})
-}
-
-// words are those of a text, in lower case.
-func words(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // receive is the middleware of every request: calls by an alias reach the tool, unknown tools leave a row, and what is

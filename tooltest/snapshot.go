@@ -12,23 +12,16 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/internal/specs"
 )
 
 // update is a flag of every test that imports this package, so that one command accepts all changes.
 var update = flag.Bool("update", false, "accept the current specs as snapshots")
 
-// snapshot is a spec as it is kept: what clients see of it, and what decides about it.
+// snapshot is a spec as it is kept: what MCP clients are served of it, and all that it says, which decides about it.
 type snapshot struct {
-	Tool        any               `json:"tool"`
-	Aliases     []string          `json:"aliases,omitempty"`
-	ArgAliases  map[string]string `json:"argAliases,omitempty"`
-	Toolset     string            `json:"toolset,omitempty"`
-	Needs       tongs.Permissions `json:"needs"`
-	Optional    tongs.Permissions `json:"optional"`
-	Default     tongs.Decision    `json:"default"`
-	Control     bool              `json:"control,omitempty"`
-	OutputValue any               `json:"output,omitempty"`
+	Served *specs.Tool       `json:"served"`
+	Spec   *specs.Definition `json:"spec"`
 }
 
 // Snapshot compares the specs of the tools with the files in dir, one for each tool: read_file.json. A spec that
@@ -88,19 +81,8 @@ func compare(t TB, dir string, accept bool, tools []tongs.Tool) {
 }
 
 func render(spec *tongs.Spec) ([]byte, error) {
-	formatted, err := registry.Format("mcp", []*tongs.Spec{spec})
-	if err != nil {
-		return nil, err
-	}
-	list, _ := formatted.([]any)
-	aliases := slices.Sorted(slices.Values(spec.Aliases))
-	snap := snapshot{
-		Tool: list[0], Aliases: aliases, ArgAliases: spec.ArgAliases, Toolset: spec.Toolset,
-		Needs: spec.Needs, Optional: spec.Optional, Default: spec.Default, Control: spec.Control,
-	}
-	if spec.Output != nil && spec.Output.Type != "object" {
-		snap.OutputValue = spec.Output
-	}
+	snap := snapshot{Served: specs.Compact(spec), Spec: specs.Full(spec)}
+	snap.Spec.Aliases = slices.Sorted(slices.Values(spec.Aliases))
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetIndent("", "  ")

@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/schema"
 )
@@ -72,8 +73,8 @@ func (s *suite) portable() {
 			s.Errorf("the %s schema is not the same after a round trip: %s, then %s", what, text, back)
 		}
 	}
-	for _, format := range registry.Formats() {
-		value, err := registry.Format(format, []*tongs.Spec{spec})
+	for _, format := range specs.Formats() {
+		value, err := specs.Format(format, []*tongs.Spec{spec})
 		if err != nil {
 			s.Errorf("format %s: %v", format, err)
 			continue
@@ -83,7 +84,7 @@ func (s *suite) portable() {
 			s.Errorf("format %s: %v", format, err)
 			continue
 		}
-		if value, err = registry.Format(format, []*tongs.Spec{spec}); err != nil {
+		if value, err = specs.Format(format, []*tongs.Spec{spec}); err != nil {
 			s.Errorf("format %s: %v", format, err)
 		}
 		if second, err := json.Marshal(value); err != nil || !bytes.Equal(first, second) {

@@ -4,14 +4,17 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -83,6 +86,94 @@ func TestMCPDefinitionsAreSmall(t *testing.T) {
 	if total > 14<<10 {
 		t.Errorf("the definitions of %d tools have %d bytes, more than 14 KiB: shorten descriptions", len(listed.Tools), total)
 	}
+}
+
+// heard keeps the lines that a client reads.
+type heard struct {
+	io.ReadCloser
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heard) Read(p []byte) (int, error) {
+	n, err := h.ReadCloser.Read(p)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.Write(p[:n])
+	return n, err
+}
+
+// served returns the tools of the tools/list answer that the client read, byte for byte.
+func (h *heard) served(t *testing.T) string {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for line := range bytes.Lines(h.text.Bytes()) {
+		var message struct {
+			Result struct {
+				Tools json.RawMessage `json:"tools"`
+			} `json:"result"`
+		}
+		if json.Unmarshal(line, &message) == nil && len(message.Result.Tools) > 0 {
+			return string(message.Result.Tools)
+		}
+	}
+	t.Fatalf("no tools were listed:\n%s", h.text.String())
+	return ""
+}
+
+// What 'tongs tools --format mcp' prints is what 'tongs mcp' serves, byte for byte.
+func TestMCPServesWhatToolsPrints(t *testing.T) {
+	d := newDesk(t)
+	home := filepath.Join(d.dir, "home")
+	for name, text := range map[string]string{
+		"config/config.yaml": "descriptions: ../texts\n", "texts/read_file.txt": "Reads, by a folder that a server does not take from the environment.",
+		".forge/tools/says/tool.yaml": "name: says\ndescription: Says <b> & \"all\".\nentrypoint: says\n", ".forge/tools/says/says": "#!/bin/sh\necho hi\n",
+	} {
+		name = filepath.Join(home, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := d.command("mcp")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() })
+	h := &heard{ReadCloser: out}
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).
+		Connect(t.Context(), &mcp.IOTransport{Reader: h, Writer: in}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	listed, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if listed.NextCursor != "" {
+		t.Fatal("the list has more pages than one")
+	}
+	served := h.served(t)
+	if !strings.Contains(served, `"name":"says"`) {
+		t.Error("the custom tool is not served")
+	}
+	printed, stderr, code := d.run("tools", "--format", "mcp")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	if strings.TrimSuffix(printed, "\n") != served {
+		t.Errorf("%d bytes are printed, %d served:\n%s\n%s", len(printed)-1, len(served), printed, served)
+	}
+	t.Logf("%d tools, %d bytes", len(listed.Tools), len(served))
 }
 
 // A signal ends the server, and what it runs.

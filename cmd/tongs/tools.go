@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/registry"
 )
 
 func (a *app) toolsCommand() *cobra.Command {
@@ -26,14 +24,16 @@ func (a *app) toolsCommand() *cobra.Command {
 		Example: "  tongs tools\n  tongs tools --format anthropic > tools.json",
 		Args:    cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "table", append([]string{"table"}, registry.Formats()...)...)
+	formatFlag(cmd, &format, "table", append([]string{"table"}, specs.Formats()...)...)
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
+		host := a.host()
+		host.Attended = format != "mcp" // as 'tongs mcp' opens it, which takes less from the environment
+		sys, err := host.Open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
 			return err
 		}
 		defer sys.Close()
-		specs, broken := sys.Engine.Tools(cmd.Context())
+		list, broken := sys.Engine.Tools(cmd.Context())
 		for _, w := range sys.Warnings() {
 			fmt.Fprintln(a.err, "warning: "+terminal.Clean(w))
 		}
@@ -44,16 +44,16 @@ func (a *app) toolsCommand() *cobra.Command {
 			fmt.Fprintf(a.err, "broken: %s: %s\n", terminal.Clean(name), terminal.Clean(broken[name].Error()))
 		}
 		if format != "table" {
-			if specs, err = sys.Described(specs); err != nil {
+			if list, err = sys.Described(list); err != nil {
 				return err
 			}
-			definitions, err := registry.Format(format, specs)
+			definitions, err := specs.Format(format, list)
 			if err != nil {
 				return err
 			}
 			return a.json(definitions)
 		}
-		return a.printTools(specs)
+		return a.printTools(list)
 	})
 	return cmd
 }
@@ -93,23 +93,11 @@ func (a *app) describeCommand() *cobra.Command {
 			}
 			return a.printSpec(spec, manual)
 		}
-		specs, err := sys.Described([]*tongs.Spec{spec})
+		list, err := sys.Described([]*tongs.Spec{spec})
 		if err != nil {
 			return err
 		}
-		definitions, err := registry.Format(format, specs)
-		if err != nil {
-			return err
-		}
-		data, err := json.Marshal(definitions)
-		if err != nil {
-			return err
-		}
-		var list []json.RawMessage
-		if err := json.Unmarshal(data, &list); err != nil || len(list) != 1 {
-			return errors.Join(errors.New("one tool has not one definition"), err)
-		}
-		return a.json(list[0])
+		return a.json(specs.Full(list[0]))
 	})
 	return cmd
 }

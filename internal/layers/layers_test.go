@@ -70,6 +70,10 @@ var floors = []struct {
 		[]string{"model/lower"},
 	},
 	{
+		"1b\" rendering", "the one place that writes specs out: for clients, models, people and snapshots",
+		[]string{"internal/specs"},
+	},
+	{
 		"1b\" wire", "requests, streams and errors, as all wire formats have them",
 		[]string{"model/internal/wire"},
 	},

@@ -6,21 +6,22 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/model/internal/wire"
 	"github.com/tongs-ai/tongs/model/lower"
 )
 
 type request struct {
-	Model       string        `json:"model"`
-	MaxTokens   int           `json:"max_tokens"`
-	System      []block       `json:"system,omitempty"`
-	Messages    []message     `json:"messages"`
-	Tools       []tool        `json:"tools,omitempty"`
-	Temperature *float64      `json:"temperature,omitempty"`
-	Thinking    *thinking     `json:"thinking,omitempty"`
-	Output      *outputConfig `json:"output_config,omitempty"`
-	Stream      bool          `json:"stream"`
+	Model       string                `json:"model"`
+	MaxTokens   int                   `json:"max_tokens"`
+	System      []block               `json:"system,omitempty"`
+	Messages    []message             `json:"messages"`
+	Tools       []specs.AnthropicTool `json:"tools,omitempty"`
+	Temperature *float64              `json:"temperature,omitempty"`
+	Thinking    *thinking             `json:"thinking,omitempty"`
+	Output      *outputConfig         `json:"output_config,omitempty"`
+	Stream      bool                  `json:"stream"`
 }
 
 type message struct {
@@ -30,33 +31,22 @@ type message struct {
 
 // block is a text, an image, a call or a result.
 type block struct {
-	Type      string          `json:"type"`
-	Text      string          `json:"text,omitempty"`
-	Source    *source         `json:"source,omitempty"`
-	ID        string          `json:"id,omitempty"`
-	Name      string          `json:"name,omitempty"`
-	Input     json.RawMessage `json:"input,omitempty"`
-	ToolUseID string          `json:"tool_use_id,omitempty"`
-	Content   []block         `json:"content,omitempty"`
-	IsError   bool            `json:"is_error,omitempty"`
-	Cache     *cache          `json:"cache_control,omitempty"`
+	Type      string              `json:"type"`
+	Text      string              `json:"text,omitempty"`
+	Source    *source             `json:"source,omitempty"`
+	ID        string              `json:"id,omitempty"`
+	Name      string              `json:"name,omitempty"`
+	Input     json.RawMessage     `json:"input,omitempty"`
+	ToolUseID string              `json:"tool_use_id,omitempty"`
+	Content   []block             `json:"content,omitempty"`
+	IsError   bool                `json:"is_error,omitempty"`
+	Cache     *specs.CacheControl `json:"cache_control,omitempty"`
 }
 
 type source struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type"`
 	Data      string `json:"data"`
-}
-
-type cache struct {
-	Type string `json:"type"`
-}
-
-type tool struct {
-	Name        string             `json:"name"`
-	Description string             `json:"description,omitempty"`
-	Schema      *jsonschema.Schema `json:"input_schema"`
-	Cache       *cache             `json:"cache_control,omitempty"`
 }
 
 type thinking struct {
@@ -91,9 +81,7 @@ func (m *Model) request(req *model.Request, tools *lower.Set) (*request, []strin
 		}
 	}
 	lost = m.think(out, lost)
-	for _, t := range tools.Tools {
-		out.Tools = append(out.Tools, tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
-	}
+	out.Tools = specs.Messages(tools)
 	if system != "" {
 		out.System = []block{{Type: "text", Text: system}}
 	}
@@ -130,7 +118,7 @@ func (m *Model) think(out *request, lost []string) []string {
 
 // cache marks the end of what stays the same (tools and system prompt) and the end of the conversation so far.
 func (r *request) cache() {
-	mark := &cache{Type: "ephemeral"}
+	mark := &specs.CacheControl{Type: "ephemeral"}
 	switch {
 	case len(r.System) > 0:
 		r.System[len(r.System)-1].Cache = mark

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/model/internal/wire"
 	"github.com/tongs-ai/tongs/model/lower"
@@ -15,10 +16,10 @@ import (
 const unsigned = "skip_thought_signature_validator"
 
 type request struct {
-	System   *content   `json:"systemInstruction,omitempty"`
-	Contents []content  `json:"contents"`
-	Tools    []tools    `json:"tools,omitempty"`
-	Config   *genConfig `json:"generationConfig,omitempty"`
+	System   *content            `json:"systemInstruction,omitempty"`
+	Contents []content           `json:"contents"`
+	Tools    []specs.GeminiTools `json:"tools,omitempty"`
+	Config   *genConfig          `json:"generationConfig,omitempty"`
 }
 
 type content struct {
@@ -52,16 +53,6 @@ type funcResponse struct {
 	Name     string            `json:"name"`
 	Response map[string]string `json:"response"`
 	Parts    []part            `json:"parts,omitempty"`
-}
-
-type tools struct {
-	Functions []function `json:"functionDeclarations"`
-}
-
-type function struct {
-	Name        string             `json:"name"`
-	Description string             `json:"description"`
-	Parameters  *jsonschema.Schema `json:"parameters,omitempty"`
 }
 
 type genConfig struct {
@@ -100,12 +91,8 @@ func (m *Model) request(req *model.Request, set *lower.Set) (*request, []string)
 	if system != "" {
 		out.System = &content{Parts: []part{{Text: &system}}}
 	}
-	var functions []function
-	for _, t := range set.Tools {
-		functions = append(functions, function{Name: t.Name, Description: t.Description, Parameters: t.Schema})
-	}
-	if len(functions) > 0 {
-		out.Tools = []tools{{functions}}
+	if len(set.Tools) > 0 {
+		out.Tools = []specs.GeminiTools{{Functions: specs.Declarations(set)}}
 	}
 	w := &writer{newer: m.newer(), set: set, unnamed: map[string]bool{}}
 	for _, said := range wire.Talk(provider, req.Messages) {

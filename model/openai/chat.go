@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/model/internal/wire"
 	"github.com/tongs-ai/tongs/model/lower"
@@ -47,16 +48,16 @@ func (c *Chat) Turn(ctx context.Context, req *model.Request, stream func(model.D
 }
 
 type chatRequest struct {
-	Model         string          `json:"model"`
-	Messages      []chatMessage   `json:"messages"`
-	Tools         []chatTool      `json:"tools,omitempty"`
-	Temperature   *float64        `json:"temperature,omitempty"`
-	MaxTokens     int             `json:"max_tokens,omitempty"`
-	MaxCompletion int             `json:"max_completion_tokens,omitempty"`
-	Effort        string          `json:"reasoning_effort,omitempty"`
-	Format        *responseFormat `json:"response_format,omitempty"`
-	Stream        bool            `json:"stream"`
-	StreamOptions streamOptions   `json:"stream_options"`
+	Model         string           `json:"model"`
+	Messages      []chatMessage    `json:"messages"`
+	Tools         []specs.ChatTool `json:"tools,omitempty"`
+	Temperature   *float64         `json:"temperature,omitempty"`
+	MaxTokens     int              `json:"max_tokens,omitempty"`
+	MaxCompletion int              `json:"max_completion_tokens,omitempty"`
+	Effort        string           `json:"reasoning_effort,omitempty"`
+	Format        *responseFormat  `json:"response_format,omitempty"`
+	Stream        bool             `json:"stream"`
+	StreamOptions streamOptions    `json:"stream_options"`
 }
 
 type streamOptions struct {
@@ -109,19 +110,6 @@ type chatFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-type chatTool struct {
-	Type     string       `json:"type"`
-	Function functionTool `json:"function"`
-}
-
-type functionTool struct {
-	Type        string             `json:"type,omitempty"`
-	Name        string             `json:"name"`
-	Description string             `json:"description,omitempty"`
-	Parameters  *jsonschema.Schema `json:"parameters"`
-	Strict      *bool              `json:"strict,omitempty"`
-}
-
 func (c *Chat) request(req *model.Request, tools *lower.Set) (*chatRequest, []string) {
 	lost := slices.Clone(tools.Lost)
 	out := &chatRequest{
@@ -133,13 +121,9 @@ func (c *Chat) request(req *model.Request, tools *lower.Set) (*chatRequest, []st
 	} else {
 		out.MaxTokens = req.MaxTokens
 	}
-	for i := range tools.Tools {
-		t := &tools.Tools[i]
-		f := functionTool{Name: t.Name, Description: c.opt.described(t, &lost), Parameters: t.Schema}
-		if t.Strict {
-			f.Strict = &t.Strict
-		}
-		out.Tools = append(out.Tools, chatTool{"function", f})
+	out.Tools = specs.Chat(tools)
+	for i := range out.Tools {
+		c.opt.shorten(&out.Tools[i].Function, &lost)
 	}
 	if req.Output != nil {
 		schema, strict, cost := lower.Output(req.Output, lower.OpenAI)

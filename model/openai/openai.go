@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/model/internal/wire"
 	"github.com/tongs-ai/tongs/model/lower"
 )
@@ -76,12 +77,12 @@ func (o *Options) dialect() lower.Dialect {
 	return lower.OpenAI
 }
 
-// described returns the description of a tool, cut where the server would refuse it.
-func (o *Options) described(t *lower.Tool, lost *[]string) string {
-	r := []rune(t.Description)
+// shorten cuts the description of a tool where the server would refuse it.
+func (o *Options) shorten(f *specs.Function, lost *[]string) {
+	r := []rune(f.Description)
 	if len(r) <= maxDescription || !o.official() {
-		return t.Description
+		return
 	}
-	*lost = append(*lost, t.Name+": the description is cut after 1024 characters")
-	return string(r[:maxDescription-1]) + "…"
+	*lost = append(*lost, f.Name+": the description is cut after 1024 characters")
+	f.Description = string(r[:maxDescription-1]) + "…"
 }

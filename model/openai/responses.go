@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/model/internal/wire"
 	"github.com/tongs-ai/tongs/model/lower"
@@ -45,17 +46,17 @@ func (m *Responses) Turn(ctx context.Context, req *model.Request, stream func(mo
 }
 
 type responsesRequest struct {
-	Model        string         `json:"model"`
-	Instructions string         `json:"instructions,omitempty"`
-	Input        []any          `json:"input"`
-	Tools        []functionTool `json:"tools,omitempty"`
-	Temperature  *float64       `json:"temperature,omitempty"`
-	MaxOutput    int            `json:"max_output_tokens,omitempty"`
-	Reasoning    *reasoning     `json:"reasoning,omitempty"`
-	Text         *textFormat    `json:"text,omitempty"`
-	Include      []string       `json:"include,omitempty"`
-	Store        bool           `json:"store"`
-	Stream       bool           `json:"stream"`
+	Model        string           `json:"model"`
+	Instructions string           `json:"instructions,omitempty"`
+	Input        []any            `json:"input"`
+	Tools        []specs.Function `json:"tools,omitempty"`
+	Temperature  *float64         `json:"temperature,omitempty"`
+	MaxOutput    int              `json:"max_output_tokens,omitempty"`
+	Reasoning    *reasoning       `json:"reasoning,omitempty"`
+	Text         *textFormat      `json:"text,omitempty"`
+	Include      []string         `json:"include,omitempty"`
+	Store        bool             `json:"store"`
+	Stream       bool             `json:"stream"`
 }
 
 type reasoning struct {
@@ -102,11 +103,9 @@ func (m *Responses) request(req *model.Request, tools *lower.Set) (*responsesReq
 		out.Include = []string{"reasoning.encrypted_content"}
 		out.Reasoning = &reasoning{Effort: m.opt.Effort, Summary: "auto"}
 	}
-	for i := range tools.Tools {
-		t := &tools.Tools[i]
-		out.Tools = append(out.Tools, functionTool{
-			Type: "function", Name: t.Name, Description: m.opt.described(t, &lost), Parameters: t.Schema, Strict: &t.Strict,
-		})
+	out.Tools = specs.Responses(tools)
+	for i := range out.Tools {
+		m.opt.shorten(&out.Tools[i], &lost)
 	}
 	if req.Output != nil {
 		schema, strict, cost := lower.Output(req.Output, lower.OpenAI)

@@ -1,4 +1,4 @@
-package registry_test
+package specs_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/internal/specs"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -69,10 +69,10 @@ func sampleSpecs(t *testing.T) []*tongs.Spec {
 }
 
 func TestFormat(t *testing.T) {
-	specs := sampleSpecs(t)
-	for _, format := range registry.Formats() {
+	list := sampleSpecs(t)
+	for _, format := range specs.Formats() {
 		t.Run(format, func(t *testing.T) {
-			value, err := registry.Format(format, specs)
+			value, err := specs.Format(format, list)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,11 +96,11 @@ func TestFormat(t *testing.T) {
 			}
 		})
 	}
-	if _, err := registry.Format("xml", specs); err == nil || !strings.Contains(err.Error(), "json, openai") {
+	if _, err := specs.Format("xml", list); err == nil || !strings.Contains(err.Error(), "json, openai") {
 		t.Errorf("got %v", err)
 	}
-	for _, format := range registry.Formats() {
-		value, err := registry.Format(format, nil)
+	for _, format := range specs.Formats() {
+		value, err := specs.Format(format, nil)
 		text, _ := json.Marshal(value)
 		if err != nil || !strings.HasPrefix(string(text), "[") {
 			t.Errorf("%s of no tools is %s, %v", format, text, err)
@@ -119,7 +119,7 @@ func TestGeminiFansOut(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"$defs":{"n":`+n+`}}`), spec.Input); err != nil {
 		t.Fatal(err)
 	}
-	value, err := registry.Format("gemini", []*tongs.Spec{spec})
+	value, err := specs.Format("gemini", []*tongs.Spec{spec})
 	if err != nil {
 		t.Fatal(err)
 	}
