@@ -126,24 +126,9 @@ func keeping(change func(context.Context, tongs.Files) error) func(context.Conte
 			return err
 		}
 		defer w.Close()
-		return change(ctx, w.Files(in_("."), everything{}))
+		return change(ctx, w.Files(in_("."), everything("c")))
 	}
 }
-
-// everything is a grant of all there is.
-type everything struct{}
-
-func (everything) Call() *tongs.Call { return &tongs.Call{ID: "c", Session: "s", Tool: "test"} }
-func (everything) Effects() []tongs.Effect {
-	return []tongs.Effect{
-		{Kind: tongs.EffectRead, Unknown: true}, {Kind: tongs.EffectWrite, Unknown: true}, {Kind: tongs.EffectDelete, Unknown: true},
-	}
-}
-
-func (everything) Extend(context.Context, string, ...tongs.Effect) error {
-	return errors.ErrUnsupported
-}
-func (everything) Sent(string) {}
 
 func crashing(program, dir, state string, point func(string) error) error {
 	j, err := openWith(Options{Dir: filepath.Join(state, "journal"), NoSync: true}, point)

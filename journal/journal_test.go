@@ -25,19 +25,29 @@ func (s *site) through(roots ...workspace.Root) tongs.Files {
 	w, err := workspace.Open(workspace.Options{Dir: s.dir, LockDir: filepath.Join(s.TempDir(), "locks"), Journal: s.j, Roots: roots})
 	must(s, err)
 	s.Cleanup(func() { _ = w.Close() })
-	return w.Files(in_("."), all{})
+	return w.Files(in_("."), everything("c_2"))
 }
 
-type all struct{}
-
-func (all) Call() *tongs.Call { return &tongs.Call{ID: "c_2", Session: "s", Tool: "test"} }
-func (all) Effects() []tongs.Effect {
-	return []tongs.Effect{
+// everything is a permit for all there is, for a call of that ID.
+func everything(id string) *tongs.Permit {
+	return tongs.NewPermit(context.Background(), &tongs.Call{ID: id, Session: "s", Tool: "test"}, []tongs.Effect{
 		{Kind: tongs.EffectRead, Unknown: true}, {Kind: tongs.EffectWrite, Unknown: true}, {Kind: tongs.EffectDelete, Unknown: true},
-	}
+	}, nil, unruled{})
 }
-func (all) Extend(context.Context, string, ...tongs.Effect) error { return errors.ErrUnsupported }
-func (all) Sent(string)                                           {}
+
+// unruled is the host of a permit that no rule narrows and nothing is added to.
+type unruled struct{}
+
+func (unruled) Decide(context.Context, tongs.More) ([]tongs.Effect, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (unruled) Settle(context.Context, *tongs.Outcome) ([]tongs.Change, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (unruled) Ruled(tongs.EffectKind, *tongs.Path) (func(tongs.Path) bool, bool) { return nil, false }
+func (unruled) Note(tongs.NoteKind, string)                                       {}
 
 func writing(s string) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
@@ -245,7 +255,7 @@ func TestConcurrentWriters(t *testing.T) {
 				return
 			}
 			defer w.Close()
-			f := w.Files(in_("."), all{})
+			f := w.Files(in_("."), everything("c_2"))
 			for n := range writes {
 				if _, err := f.Replace(context.Background(), in_(fmt.Sprintf("d%d/f", i)), tongs.Replacing{MakeDirs: true}, writing(fmt.Sprint(n))); err != nil {
 					t.Error(err)
