@@ -45,5 +45,5 @@ func (s *Server) sum(ctx context.Context, in windowQuery) (*insight.Stats, error
 	if err != nil {
 		return nil, err
 	}
-	return insight.Summarize(ctx, s.opt.Audit, w)
+	return insight.Summarize(ctx, s.opt.Audit, w, audit.Filter{})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/insight"
 	"github.com/tongs-ai/tongs/internal/id"
 	"github.com/tongs-ai/tongs/schema"
 )
@@ -143,15 +144,14 @@ func (u *usage) get(ctx context.Context, log audit.Log) (map[string]toolStats, e
 	if u.used != nil && time.Since(u.at) < usageFor {
 		return u.used, nil
 	}
-	week := audit.Stream(ctx, log, audit.Filter{Since: time.Now().Add(-7 * 24 * time.Hour), Limit: maxScanned})
-	stats, err := audit.Summarize(week)
+	stats, err := insight.Summarize(ctx, log, insight.Last(7*24*time.Hour, time.Now()), audit.Filter{})
 	if err != nil {
 		return nil, err
 	}
 	used := make(map[string]toolStats, len(stats.Tools))
 	for _, t := range stats.Tools {
 		used[t.Tool] = toolStats{
-			Calls: t.Calls, Errors: t.Errors, Refused: t.Refused, Asked: t.Asked, P50: t.P50.Milliseconds(), P95: t.P95.Milliseconds(),
+			Calls: t.Calls, Errors: t.Errors, Refused: t.Refused, Asked: t.Asked, P50: time.Duration(t.P50).Milliseconds(), P95: time.Duration(t.P95).Milliseconds(),
 		}
 	}
 	u.at, u.used = time.Now(), used

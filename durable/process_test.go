@@ -18,6 +18,7 @@ import (
 	"github.com/tongs-ai/tongs/approval/approvaltest"
 	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/audit/audittest"
+	"github.com/tongs-ai/tongs/insight"
 )
 
 // TestMain lets the test binary be the other processes.
@@ -143,9 +144,9 @@ func TestManyProcessesWriteOneChain(t *testing.T) {
 	if chain := audittest.Whole(t, db.Audit(), ""); chain.Entries != 3*processes*calls {
 		t.Errorf("%d entries", chain.Entries)
 	}
-	s, err := audit.Summarize(audit.Stream(t.Context(), db.Audit(), audit.Filter{}))
-	if err != nil || s.Outcomes[audit.OutcomeOK] != processes*calls || len(s.Outcomes) != 1 {
-		t.Errorf("%+v, %v", s.Outcomes, err)
+	s, err := insight.Summarize(t.Context(), db.Audit(), insight.Last(time.Hour, time.Now()), audit.Filter{})
+	if err != nil || s.OK != processes*calls || s.Calls != s.OK {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 

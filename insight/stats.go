@@ -16,6 +16,8 @@ import (
 type Stats struct {
 	Window Window `json:"window"`
 	Counts
+	// Ran is the running time of all calls together, without what they waited for people.
+	Ran Millis `json:"ranMs"`
 	// Codes are the codes that calls ended with, the most frequent first.
 	Codes []CodeCount `json:"codes"`
 	// Decisions are what was decided before anybody was asked; calls that did not get so far are in none.
@@ -156,9 +158,23 @@ type Hits struct {
 	Last  time.Time `json:"last,omitzero"`
 }
 
-// Summarize sums up the calls that a log has of the window.
-func Summarize(ctx context.Context, log audit.Log, w Window) (*Stats, error) {
-	return Sum(audit.Facts(ctx, log, w.Since), w)
+// Summarize sums up the calls of the window that fit the filter, whose times and limit are not used.
+func Summarize(ctx context.Context, log audit.Log, w Window, f audit.Filter) (*Stats, error) {
+	f = audit.Filter{Session: f.Session, Tool: f.Tool, Outcome: f.Outcome, Code: f.Code, Since: w.Since, Intents: true}
+	if f == (audit.Filter{Since: w.Since, Intents: true}) {
+		return Sum(audit.Facts(ctx, log, w.Since), w) // logs keep them for this, ready to be summed up
+	}
+	return Sum(func(yield func(audit.Fact, error) bool) {
+		for row, err := range audit.Stream(ctx, log, f) {
+			var fact audit.Fact
+			if err == nil {
+				fact = audit.FactOf(&row)
+			}
+			if !yield(fact, err) {
+				return
+			}
+		}
+	}, w)
 }
 
 // Sum sums up the facts that are in the window. It returns the first error that they yield.
@@ -215,6 +231,7 @@ func (s *sums) add(f *audit.Fact) {
 	s.sessions[f.Session] = true
 	s.decided(f)
 	s.asked(f, t, b)
+	s.Ran += Millis(f.Ran)
 	s.Bytes.add(f)
 	t.Bytes.add(f)
 	b.Saved += f.Saved()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/insight"
 )
 
 // Run tests a log. Make returns a new, empty one that keeps at least 1000 entries.
@@ -317,15 +319,16 @@ func statsAndExport(t *testing.T, log audit.Log) {
 		Write(t, log, Row(fmt.Sprintf("c%d", i), "shell"), &c)
 	}
 	Write(t, log, Row("r", "edit"), &audit.Closing{Outcome: audit.OutcomeRefused, Code: tongs.CodeBlocked})
-	s, err := audit.Summarize(audit.Stream(t.Context(), log, audit.Filter{}))
+	s, err := insight.Summarize(t.Context(), log, insight.Window{Until: time.Now().Add(time.Hour), Bucket: insight.Millis(time.Hour)}, audit.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Calls != 21 || s.Outcomes[audit.OutcomeOK] != 19 || s.Codes[tongs.CodeTimeout] != 1 || s.Waited != 20*time.Second || len(s.Tools) != 2 {
+	timeouts := insight.CodeCount{Code: tongs.CodeTimeout, Calls: 1}
+	if s.Calls != 21 || s.OK != 19 || !slices.Contains(s.Codes, timeouts) || s.Ran < insight.Millis(210*time.Millisecond) || len(s.Tools) != 2 {
 		t.Errorf("%+v", s)
 	}
 	shell := s.Tools[0]
-	if shell.Tool != "shell" || shell.Errors != 1 || shell.P50 != 10*time.Millisecond || shell.P95 != 19*time.Millisecond {
+	if shell.Tool != "shell" || shell.Errors != 1 || shell.Waited != insight.Millis(20*time.Second) || shell.P50 != insight.Millis(10*time.Millisecond) || shell.P95 != insight.Millis(19*time.Millisecond) {
 		t.Errorf("%+v", shell)
 	}
 	if edit := s.Tools[1]; edit.Refused != 1 || edit.P50 != 0 {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,9 +17,9 @@ import (
 func (a *app) logCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "log", Short: "Read and verify the log of calls",
-		Example: "  tongs log list --limit 20\n  tongs log stats\n  tongs log verify\n  tongs log export --jsonl > calls.jsonl",
+		Example: "  tongs log list --limit 20\n  tongs log verify\n  tongs log export --jsonl > calls.jsonl",
 	}
-	cmd.AddCommand(a.logListCommand(), a.logShowCommand(), a.logStatsCommand(), a.logVerifyCommand(), a.logAcceptCommand(),
+	cmd.AddCommand(a.logListCommand(), a.logShowCommand(), a.logVerifyCommand(), a.logAcceptCommand(),
 		a.logCheckpointCommand(), a.logExportCommand())
 	return cmd
 }
@@ -31,21 +29,34 @@ func filterFlags(cmd *cobra.Command, limit int) func() (audit.Filter, error) {
 	var f audit.Filter
 	var code string
 	var since string
-	cmd.Flags().StringVar(&f.Session, "session", "", "only calls of this session")
-	cmd.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool")
-	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "only calls with this outcome: ok, error, refused, cancelled, running, interrupted")
-	cmd.Flags().StringVar(&code, "code", "", "only calls that ended with this code")
+	selectFlags(cmd, &f, &code)
 	cmd.Flags().StringVar(&since, "since", "", "only calls since then: a duration like 2h, or a date like 2026-01-31")
 	cmd.Flags().IntVar(&f.Limit, "limit", limit, "at most this many, 0 for all")
 	return func() (audit.Filter, error) {
-		f.Code = tongs.Code(strings.ToUpper(code))
-		if f.Code != "" && !slices.Contains(tongs.Codes(), f.Code) {
-			return f, usagef("%q is not a code; the codes are %v", code, tongs.Codes())
-		}
 		var err error
+		if f.Code, err = codeOf(code); err != nil {
+			return f, err
+		}
 		f.Since, err = moment(since, time.Now())
 		return f, err
 	}
+}
+
+// selectFlags adds the flags that select calls, wherever calls are listed or summed up.
+func selectFlags(cmd *cobra.Command, f *audit.Filter, code *string) {
+	cmd.Flags().StringVar(&f.Session, "session", "", "only calls of this session")
+	cmd.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool")
+	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "only calls with this outcome: ok, error, refused, cancelled, running, interrupted")
+	cmd.Flags().StringVar(code, "code", "", "only calls that ended with this code")
+}
+
+// codeOf reads an error code in any case, empty for none.
+func codeOf(text string) (tongs.Code, error) {
+	code := tongs.Code(strings.ToUpper(text))
+	if code != "" && !slices.Contains(tongs.Codes(), code) {
+		return "", usagef("%q is not a code; the codes are %v", text, tongs.Codes())
+	}
+	return code, nil
 }
 
 // moment reads a point in time as people write it.
@@ -141,55 +152,6 @@ func (a *app) logShowCommand() *cobra.Command {
 			return a.printContent(terminal.Indented(data))
 		}),
 	}
-}
-
-func (a *app) logStatsCommand() *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
-		Use: "stats", Short: "Sum up calls by tool", Example: "  tongs log stats --since 24h", Args: cobra.NoArgs,
-	}
-	formatFlag(cmd, &format, "table", "table", "json")
-	filter := filterFlags(cmd, 0)
-	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		f, err := filter()
-		if err != nil {
-			return err
-		}
-		sys, err := a.host().OpenState()
-		if err != nil {
-			return err
-		}
-		defer sys.Close()
-		stats, err := audit.Summarize(audit.Stream(cmd.Context(), sys.Audit, f))
-		if err != nil {
-			return err
-		}
-		if format == "json" {
-			return a.json(stats)
-		}
-		return a.printStats(stats)
-	})
-	return cmd
-}
-
-func (a *app) printStats(s audit.Stats) error {
-	var rows [][]string
-	round := func(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
-	for _, t := range s.Tools {
-		rows = append(rows, []string{
-			t.Tool, fmt.Sprint(t.Calls), fmt.Sprint(t.Errors), fmt.Sprint(t.Refused), fmt.Sprint(t.Asked), round(t.P50), round(t.P95), fmt.Sprint(t.Output),
-		})
-	}
-	if err := a.table([]string{"TOOL", "CALLS", "ERRORS", "REFUSED", "ASKED", "P50", "P95", "BYTES"}, rows); err != nil {
-		return err
-	}
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(s.Outcomes)) {
-		parts = append(parts, fmt.Sprintf("%d %s", s.Outcomes[name], name))
-	}
-	_, err := fmt.Fprintf(a.out, "\n%s: %s; %s running, %s waiting for a person\n",
-		terminal.Plural(s.Calls, "call"), strings.Join(parts, ", "), round(s.Ran), round(s.Waited))
-	return err
 }
 
 func (a *app) logExportCommand() *cobra.Command {

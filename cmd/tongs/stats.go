@@ -8,23 +8,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/insight"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/output"
 )
 
 func (a *app) statsCommand() *cobra.Command {
-	var since, format string
+	var since, format, code string
 	var asJSON, rules bool
+	var f audit.Filter
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Say how tools were used, what was decided, and how long people were waited for",
 		Long: "Sum up the log of calls: outcomes and error codes, what was decided and by which rules, how long people took to answer,\n" +
 			"running times by tool, and how much output the model was spared. With --rules, the rules in force here and how often\n" +
 			"each of them decided something.",
-		Example: "  tongs stats\n  tongs stats --since 7d\n  tongs stats --rules\n  tongs stats --json | jq '.tools[] | {tool, p95Ms}'",
+		Example: "  tongs stats\n  tongs stats --since 7d --tool shell\n  tongs stats --rules\n  tongs stats --json | jq '.tools[] | {tool, p95Ms}'",
 		Args:    cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&since, "since", "1d", "how far back: a duration like 1h, 1d or 2w, or a date like 2026-01-31")
+	selectFlags(cmd, &f, &code)
 	cmd.Flags().BoolVar(&rules, "rules", false, "list the rules in force with how often each decided")
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
@@ -37,18 +40,21 @@ func (a *app) statsCommand() *cobra.Command {
 		case !from.Before(now):
 			return usagef("%q is not in the past", since)
 		}
-		return a.stats(cmd, insight.Last(now.Sub(from), now), rules, asJSON || format == "json")
+		if f.Code, err = codeOf(code); err != nil {
+			return err
+		}
+		return a.stats(cmd, insight.Last(now.Sub(from), now), f, rules, asJSON || format == "json")
 	})
 	return cmd
 }
 
-func (a *app) stats(cmd *cobra.Command, w insight.Window, rules, asJSON bool) error {
+func (a *app) stats(cmd *cobra.Command, w insight.Window, f audit.Filter, rules, asJSON bool) error {
 	st, err := a.host().OpenState()
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	s, err := insight.Summarize(cmd.Context(), st.Audit, w)
+	s, err := insight.Summarize(cmd.Context(), st.Audit, w, f)
 	if err != nil {
 		return err
 	}
@@ -151,6 +157,7 @@ func statLines(s *insight.Stats) [][2]string {
 		}
 		list = append(list, [2]string{"approval", answered})
 	}
+	list = append(list, [2]string{"time", fmt.Sprintf("%s running, %s waiting for a person", s.Ran, s.Approval.Total)})
 	return append(list, [2]string{"output", fmt.Sprintf("%s, of which the model was shown %s and spared %s",
 		output.Bytes(bytes.Output), output.Bytes(bytes.Shown), output.Bytes(bytes.Saved))})
 }
