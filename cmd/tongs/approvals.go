@@ -17,9 +17,9 @@ import (
 func (a *app) approvalsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approvals",
-		Short: "See and answer the questions that calls wait for",
-		Long: "See and answer the questions that calls wait for. Answering needs a person at a real terminal, who confirms it\n" +
-			"by typing; a pipe does not count.",
+		Short: "Answer the questions that calls wait for",
+		Long: "List and answer the questions that calls wait for. Approving needs a person at a real terminal, who confirms by " +
+			"typing; a pipe does not count.",
 		Example: "  tongs approvals list\n  tongs approvals approve q7h2 --scope session\n  tongs approvals watch",
 	}
 	cmd.AddCommand(a.approvalsListCommand(), a.approvalsShowCommand(), a.approveCommand(), a.denyCommand(), a.approvalsWatchCommand())
@@ -30,11 +30,11 @@ func (a *app) approvalsListCommand() *cobra.Command {
 	var format string
 	var all bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the questions that wait for an answer",
+		Use: "list", Short: "List questions that wait for an answer",
 		Example: "  tongs approvals list\n  tongs approvals list --all --format json", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
-	cmd.Flags().BoolVar(&all, "all", false, "also those that are answered, expired or withdrawn")
+	cmd.Flags().BoolVar(&all, "all", false, "include answered, expired and withdrawn questions")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		sys, err := a.host().OpenState()
 		if err != nil {
@@ -52,7 +52,7 @@ func (a *app) approvalsListCommand() *cobra.Command {
 			return a.json(questions)
 		}
 		if len(questions) == 0 {
-			fmt.Fprintln(a.err, "No question waits for an answer.")
+			fmt.Fprintln(a.err, "No questions are waiting for an answer.")
 			return nil
 		}
 		var rows [][]string
@@ -67,7 +67,7 @@ func (a *app) approvalsListCommand() *cobra.Command {
 func (a *app) approvalsShowCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show a question: what the call would do, and its preview",
+		Use: "show ID", Short: "Show a question, what the call would do, and its preview",
 		Example: "  tongs approvals show q7h2", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeQuestions,
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
@@ -94,19 +94,19 @@ func (a *app) approveCommand() *cobra.Command {
 	var keep []string
 	cmd := &cobra.Command{
 		Use: "approve ID", Short: "Approve a question",
-		Long: "Approve a question. The call that asked runs when it is made again. The question is shown, and must be confirmed\n" +
-			"by typing at a real terminal.\n\n" +
-			"A command that ran on a copy asks which of its changes may hold: all of them, or with --keep some. The approval is for\n" +
-			"exactly these changes: where the same call does something else when it is made again, it asks again.",
+		Long: "Approve a question. The call runs when the agent makes it again. The question is shown, and you confirm by " +
+			"typing at a real terminal.\n\n" +
+			"A command that ran on a copy asks which changes to keep: all of them, or those you name with --keep. The " +
+			"approval covers exactly these changes: if the same call changes anything else the next time, it asks again.",
 		Example: "  tongs approvals approve q7h2\n  tongs approvals approve q7h2 --scope always\n  tongs approvals approve q7h2 --args '{\"path\":\"other.txt\"}'\n" +
 			"  tongs approvals approve q7h2 --keep src/a.go --keep docs",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeQuestions,
 	}
-	choiceFlag(cmd, &scope, "scope", "once", "how far the approval reaches: once, session, always", "once", "session", "always")
-	cmd.Flags().StringVar(&args, "args", "", "approve the call with these arguments instead (a JSON object)")
-	cmd.Flags().StringArrayVar(&keep, "keep", nil, "of the changes of a command that ran on a copy, keep this path, or all below it, and drop the rest (repeatable)")
-	cmd.Flags().StringVar(&reason, "reason", "", "a remark that is kept with the answer")
+	choiceFlag(cmd, &scope, "scope", "once", "how long the approval lasts", "once", "session", "always")
+	cmd.Flags().StringVar(&args, "args", "", "approve the call with these arguments instead, a `JSON` object")
+	cmd.Flags().StringArrayVar(&keep, "keep", nil, "keep only the changes at or below this `path` and drop the rest (repeatable; for commands that ran on a copy)")
+	cmd.Flags().StringVar(&reason, "reason", "", "a `note` to store with the answer")
 	cmd.RunE = a.run(func(cmd *cobra.Command, ids []string) error {
 		answer := approval.Answer{Approved: true, Scope: approval.Scope(scope), Reason: reason}
 		if args != "" {
@@ -134,7 +134,7 @@ func (a *app) denyCommand() *cobra.Command {
 		Example: "  tongs approvals deny q7h2 --reason \"use the staging file\"", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeQuestions,
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the agent")
+	cmd.Flags().StringVar(&reason, "reason", "", "the `reason` to give the agent")
 	cmd.RunE = a.run(func(cmd *cobra.Command, ids []string) error {
 		return a.answer(cmd.Context(), ids[0], approval.Answer{Reason: reason})
 	})
@@ -187,9 +187,9 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 func (a *app) approvalsWatchCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "watch", Short: "Show questions as they come, and answer them at a terminal",
-		Long: "Show questions as they come. At a terminal each is asked as a call would ask it; elsewhere each is printed as one\n" +
-			"line (or, with --format json, one object) and stays open.",
+		Use: "watch", Short: "Show questions as they arrive, and answer them",
+		Long: "Show questions as they arrive. At a terminal you answer each one. Elsewhere each is printed as one line (or one " +
+			"object with --format json) and stays open.",
 		Example: "  tongs approvals watch\n  tongs approvals watch --format json", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "text", "text", "json")

@@ -20,12 +20,12 @@ func (a *app) callCommand() *cobra.Command {
 		Use:   "call TOOL [key=value ...] [--json JSON | -]",
 		Short: "Call a tool",
 		Long: "Call a tool. Arguments are key=value words, typed by the tool's schema, or a JSON object.\n\n" +
-			"Updates go to standard error, the content to standard output. The exit code is 0 where the call succeeded, 1\n" +
-			"where it failed, 2 for wrong usage, invalid arguments and unknown tools, and 3 where it was refused.\n\n" +
-			"A call that must be approved asks at the terminal. Without one it fails with APPROVAL_REQUIRED and the ID of a\n" +
-			"question that 'tongs approvals' answers; the same call, made again, then runs.\n\n" +
-			"With --dry-run a command runs on a copy of the files, and what it changed there is shown and dropped. Such a call is\n" +
-			"decided and logged like any other.",
+			"Updates go to standard error and the content to standard output. The exit code is 0 if the call succeeded, 1 if " +
+			"it failed, 2 for wrong usage, invalid arguments or an unknown tool, and 3 if it was refused.\n\n" +
+			"A call that needs approval asks at the terminal. Without a terminal it fails with APPROVAL_REQUIRED and the ID " +
+			"of a question; answer it with 'tongs approvals', then make the same call again.\n\n" +
+			"With --dry-run a command runs on a copy of the files. Its changes are shown and dropped. The call is decided and " +
+			"logged like any other.",
 		Example: "  tongs call read_file path=go.mod limit=5\n" +
 			"  tongs call shell command=./migrate.sh --dry-run\n" +
 			"  tongs call write_file --json '{\"path\":\"notes.txt\",\"content\":\"hello\"}'\n" +
@@ -35,9 +35,9 @@ func (a *app) callCommand() *cobra.Command {
 	}
 	mode := modeFlag(cmd)
 	formatFlag(cmd, &format, "text", "text", "json")
-	cmd.Flags().BoolVar(&in.dry, "dry-run", false, "run a command on a copy, show what it changes there, and drop that")
-	cmd.Flags().StringVar(&in.json, "json", "", "the arguments as a JSON object, - for standard input")
-	cmd.Flags().StringVar(&in.session, "session", "", "the session that the call belongs to (default: $TONGS_SESSION, or a new one)")
+	cmd.Flags().BoolVar(&in.dry, "dry-run", false, "run a command on a copy, show its changes, and drop them")
+	cmd.Flags().StringVar(&in.json, "json", "", "the arguments as a `JSON` object, or - for standard input")
+	cmd.Flags().StringVar(&in.session, "session", "", "the session `ID` of the call (default: $TONGS_SESSION, or a new one)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		in.mode, in.tool, in.words = mode(), args[0], args[1:]
 		res, err := a.call(cmd.Context(), in, format)

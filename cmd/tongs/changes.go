@@ -20,7 +20,7 @@ func momentNow(text string) (time.Time, error) { return moment(text, time.Now())
 
 func (a *app) changesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "changes", Short: "See what calls changed, and what undo can take back",
+		Use: "changes", Short: "List file changes that undo can revert",
 		Example: "  tongs changes list\n  tongs changes show c_06ezk1vq8b3m\n  tongs changes diff c_06ezk1vq8b3m",
 	}
 	cmd.AddCommand(a.changesListCommand(), a.changesShowCommand(), a.changesDiffCommand())
@@ -59,10 +59,10 @@ func (a *app) changesListCommand() *cobra.Command {
 		Example: "  tongs changes list\n  tongs changes list --session s1 --since 2h\n  tongs changes list --all --format json",
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
-	cmd.Flags().StringVar(&f.Session, "session", "", "only changes of this session")
-	cmd.Flags().StringVar(&since, "since", "", "only changes since then: a duration like 2h, or a date like 2026-01-31")
-	cmd.Flags().IntVar(&f.Limit, "limit", 50, "at most this many, 0 for all")
-	cmd.Flags().BoolVar(&all, "all", false, "of every workspace, not of this one alone")
+	cmd.Flags().StringVar(&f.Session, "session", "", "only changes by this session `ID`")
+	cmd.Flags().StringVar(&since, "since", "", "only changes since this `time`: 2h, or 2026-01-31")
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "list at most `N`, 0 for all")
+	cmd.Flags().BoolVar(&all, "all", false, "changes in all workspaces")
 	cmd.RunE = a.run(func(*cobra.Command, []string) error {
 		var err error
 		if f.Since, err = momentNow(since); err != nil {
@@ -93,7 +93,7 @@ const maxPaths = 3
 
 func (a *app) printChanges(j *journal.Journal, list []journal.Entry) error {
 	if len(list) == 0 {
-		fmt.Fprintln(a.err, "No change is known.")
+		fmt.Fprintln(a.err, "No changes yet.")
 		return nil
 	}
 	rows := make([][]string, 0, len(list))
@@ -141,7 +141,7 @@ func entriesOf(j *journal.Journal, call string) ([]journal.Entry, error) {
 		list, err = j.List(journal.Filter{ID: call})
 	}
 	if err == nil && len(list) == 0 {
-		err = tongs.Errorf(tongs.CodeInvalidArgs, "no change of a call %q is known; 'tongs changes list' shows them", call)
+		err = tongs.Errorf(tongs.CodeInvalidArgs, "call %q changed no files; 'tongs changes list' shows all changes", call)
 	}
 	for i, k := 0, len(list)-1; i < k; i, k = i+1, k-1 {
 		list[i], list[k] = list[k], list[i]
@@ -182,10 +182,10 @@ func (a *app) showEntry(j *journal.Journal, e *journal.Entry, format string) err
 	} else {
 		fmt.Fprintf(a.out, "%s  %s  %s  session %s  %s\n", e.Time.Format(time.DateTime), terminal.Clean(e.Tool), terminal.Clean(e.Call), terminal.Clean(e.Session), e.ID)
 		for _, u := range e.Undoes {
-			fmt.Fprintf(a.out, "  takes back %s\n", u.ID)
+			fmt.Fprintf(a.out, "  undoes %s\n", u.ID)
 		}
 		if by, err := j.UndoneBy(e.ID); err == nil && by != nil {
-			fmt.Fprintf(a.out, "  taken back by %s\n", terminal.Clean(by.Call))
+			fmt.Fprintf(a.out, "  undone by %s\n", terminal.Clean(by.Call))
 		}
 	}
 	for c, err := range j.Changes(e.ID) {
@@ -200,7 +200,7 @@ func (a *app) showEntry(j *journal.Journal, e *journal.Entry, format string) err
 		}
 		line := "  " + described(&c)
 		if c.Before.Lost != "" {
-			line += "  (cannot be brought back: " + c.Before.Lost + ")"
+			line += "  (cannot be restored: " + c.Before.Lost + ")"
 		}
 		fmt.Fprintln(a.out, terminal.Clean(line))
 	}

@@ -30,8 +30,8 @@ type check struct {
 func (a *app) doctorCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check the installation: files, directories, database, sandbox",
-		Long:    "Check the configuration files, the directories, the workspace, the database and what is enforced here. It changes\nnothing. The exit code is 1 where something fails.",
+		Use: "doctor", Short: "Check the installation and what the sandbox enforces",
+		Long:    "Check the configuration files, the directories, the workspace, the database and what is enforced here. It changes\nnothing. The exit code is 1 if a check fails.",
 		Example: "  tongs doctor\n  tongs doctor --format json", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "text", "text", "json")

@@ -17,7 +17,14 @@ type choice struct {
 }
 
 func (c choice) String() string { return *c.to }
-func (c choice) Type() string   { return strings.Join(c.words, "|") }
+
+// Type is what help shows for the value: the words, where they are few.
+func (c choice) Type() string {
+	if len(c.words) > 3 {
+		return "word"
+	}
+	return strings.Join(c.words, "|")
+}
 
 func (c choice) Set(s string) error {
 	if !slices.Contains(c.words, s) {
@@ -34,13 +41,17 @@ func choiceFlag(cmd *cobra.Command, to *string, name, def, help string, words ..
 }
 
 func formatFlag(cmd *cobra.Command, to *string, def string, words ...string) {
-	choiceFlag(cmd, to, "format", def, "how to print the result: "+strings.Join(words, ", "), words...)
+	help := "output format"
+	if len(words) > 3 {
+		help += ": " + strings.Join(words, ", ")
+	}
+	choiceFlag(cmd, to, "format", def, help, words...)
 }
 
 // modeFlag adds --mode; the returned function gives what the person asked for, nil for nothing.
 func modeFlag(cmd *cobra.Command) func() *tongs.Mode {
 	var word string
-	choiceFlag(cmd, &word, "mode", "", "how much is asked: none pre-approves nothing, safe follows the rules, all pre-approves what is not blocked", "none", "safe", "all")
+	choiceFlag(cmd, &word, "mode", "", "approval mode: safe (follow the rules), none (always ask), all (ask only where required)", "none", "safe", "all")
 	return func() *tongs.Mode {
 		if word == "" {
 			return nil

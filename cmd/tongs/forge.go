@@ -17,11 +17,14 @@ import (
 
 func (a *app) forgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "forge", Short: "Make, approve and look after custom tools",
-		Long: "Custom tools are programs in directories of their own, ~/.forge/tools/NAME or those below $FORGE_TOOLS_DIR. Agents make them\n" +
-			"with create_custom_tool and build_custom_tool, people with these commands or by hand. A tool runs only as you approved\n" +
-			"it: a change of one byte in its source, its tool.yaml or its program has it asked about again.",
-		Example: "  tongs forge new word-count --description 'Counts words' --param path:string:required\n  tongs forge build word-count\n  tongs forge approve word-count",
+		Use: "forge", Short: "Create, approve and manage custom tools",
+		Long: "Custom tools are programs in their own directories, ~/.forge/tools/NAME or below $FORGE_TOOLS_DIR. Agents create " +
+			"them with create_custom_tool and build_custom_tool; people use these commands or write them by hand. A tool runs " +
+			"only as you approved it: any change to its source, its tool.yaml or its program needs a new approval.",
+		Example: "  tongs forge new word-count --description 'Counts words' \\\n" +
+			"      --param path:string:required\n" +
+			"  tongs forge build word-count\n" +
+			"  tongs forge approve word-count",
 	}
 	cmd.AddCommand(a.forgeNewCommand(), a.forgeBuildCommand(), a.forgeTestCommand(), a.forgeListCommand(), a.forgeShowCommand(),
 		a.forgeApproveCommand(), a.forgeDisableCommand(), a.forgeRemoveCommand(), a.forgeExportCommand(), a.forgeImportCommand(), a.forgeStatsCommand())
@@ -33,17 +36,19 @@ func (a *app) forgeNewCommand() *cobra.Command {
 	var params []string
 	var source string
 	cmd := &cobra.Command{
-		Use: "new NAME --description TEXT", Short: "Make a custom tool that works, to be edited",
-		Long: "Make the directory of a custom tool with a tool.yaml, a program that takes the declared parameters, and a test that passes.\n" +
-			"A parameter is NAME:TYPE, or NAME:TYPE:required; the types are string, number, integer, boolean and array.",
-		Example: "  tongs forge new word-count --description 'Counts words' --param path:string:required --language python",
-		Args:    cobra.ExactArgs(1),
+		Use: "new NAME --description TEXT", Short: "Create a working custom tool to edit",
+		Long: "Create the directory of a custom tool with a tool.yaml, a program that takes the declared parameters, and a test " +
+			"that passes. A parameter is NAME:TYPE or NAME:TYPE:required. Types are string, number, integer, boolean and " +
+			"array.",
+		Example: "  tongs forge new word-count --description 'Counts words' \\\n" +
+			"      --param path:string:required --language python",
+		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&d.Description, "description", "", "what the tool does, in a sentence")
-	cmd.Flags().StringVar(&d.Usage, "usage", "", "when and how to use it")
-	cmd.Flags().StringVar(&d.Language, "language", "go", "go, sh or python")
-	cmd.Flags().StringVar(&source, "source", "", "a file with its program, instead of boilerplate")
-	cmd.Flags().StringArrayVar(&params, "param", nil, "a parameter, as NAME:TYPE or NAME:TYPE:required")
+	cmd.Flags().StringVar(&d.Description, "description", "", "what the tool does, in one `sentence`")
+	cmd.Flags().StringVar(&d.Usage, "usage", "", "`text` on when and how to use it")
+	cmd.Flags().StringVar(&d.Language, "language", "go", "the `language`: go, sh or python")
+	cmd.Flags().StringVar(&source, "source", "", "a `file` with its program, instead of a template")
+	cmd.Flags().StringArrayVar(&params, "param", nil, "a `parameter`: NAME:TYPE or NAME:TYPE:required (repeatable)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		d.Name = args[0]
 		for _, p := range params {
@@ -85,8 +90,8 @@ func (a *app) forgeNewCommand() *cobra.Command {
 func (a *app) forgeBuildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "build NAME", Short: "Compile and test a custom tool in the sandbox", Example: "  tongs forge build word-count", Args: cobra.ExactArgs(1),
-		Long: "Compile a custom tool, run its test and the examples of its tool.yaml, in the sandbox and without a network. What was built\n" +
-			"from the same sources before is taken from there.",
+		Long: "Compile a custom tool and run its test and the examples in its tool.yaml, in the sandbox without network. A " +
+			"build of the same sources is reused.",
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			return a.callAs(cmd.Context(), "build_custom_tool", map[string]any{"name": args[0]})
 		}),
@@ -96,7 +101,7 @@ func (a *app) forgeBuildCommand() *cobra.Command {
 func (a *app) forgeTestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "test NAME", Short: "Run the test and the examples of a custom tool again", Example: "  tongs forge test word-count", Args: cobra.ExactArgs(1),
-		Long: "Compile a custom tool and run its test and examples in the sandbox, also where the same sources were built before.",
+		Long: "Compile a custom tool and run its test and examples in the sandbox, even if the same sources were built before.",
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			return a.callAs(cmd.Context(), "build_custom_tool", map[string]any{"name": args[0], "again": true})
 		}),
@@ -128,7 +133,7 @@ func (a *app) callAs(ctx context.Context, tool string, args map[string]any) erro
 func (a *app) forgeListCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the custom tools, the broken ones too", Example: "  tongs forge list\n  tongs forge list --format json", Args: cobra.NoArgs,
+		Use: "list", Short: "List custom tools, including broken ones", Example: "  tongs forge list\n  tongs forge list --format json", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
@@ -170,7 +175,7 @@ func firstLine(s string) string {
 
 func (a *app) forgeShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show a custom tool: all of it, or how it differs from what you approved", Example: "  tongs forge show word-count",
+		Use: "show NAME", Short: "Show a custom tool, or its changes since you approved it", Example: "  tongs forge show word-count",
 		Args: cobra.ExactArgs(1),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
 			set, err := a.host().OpenForge()
@@ -194,9 +199,9 @@ func (a *app) forgeShowCommand() *cobra.Command {
 
 func (a *app) forgeApproveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "approve NAME", Short: "Look at a custom tool, and approve it as it is",
-		Long: "Show a custom tool, all of it the first time and what changed since you last approved it after that, and approve exactly\n" +
-			"that. It must be confirmed by typing at a real terminal.",
+		Use: "approve NAME", Short: "Review and approve a custom tool",
+		Long: "Show a custom tool and approve exactly what is shown: all of it the first time, later what changed since you " +
+			"last approved it. You confirm by typing at a real terminal.",
 		Example: "  tongs forge approve word-count", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			set, err := a.host().OpenForge()
@@ -245,7 +250,7 @@ func (a *app) approveTool(ctx context.Context, set *custom.Set, v *custom.Review
 
 func (a *app) forgeDisableCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "disable NAME", Short: "Stop offering a custom tool, until it is approved again", Example: "  tongs forge disable word-count", Args: cobra.ExactArgs(1),
+		Use: "disable NAME", Short: "Disable a custom tool until it is approved again", Example: "  tongs forge disable word-count", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
 			set, err := a.host().OpenForge()
 			if err != nil {
@@ -263,9 +268,9 @@ func (a *app) forgeDisableCommand() *cobra.Command {
 func (a *app) forgeRemoveCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "remove NAME", Short: "Delete a custom tool and what you approved of it", Example: "  tongs forge remove word-count --yes", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Short: "Delete a custom tool and its approval", Example: "  tongs forge remove word-count --yes", Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		set, err := a.host().OpenForge()
 		if err != nil {

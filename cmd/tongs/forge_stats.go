@@ -17,7 +17,7 @@ import (
 
 func (a *app) forgeExportCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "export NAME [FILE]", Short: "Write a custom tool to an archive", Example: "  tongs forge export word-count word-count.tar.gz", Args: cobra.RangeArgs(1, 2),
+		Use: "export NAME [FILE]", Short: "Export a custom tool to an archive", Example: "  tongs forge export word-count word-count.tar.gz", Args: cobra.RangeArgs(1, 2),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
 			set, err := a.host().OpenForge()
 			if err != nil {
@@ -42,7 +42,7 @@ func (a *app) forgeExportCommand() *cobra.Command {
 
 func (a *app) forgeImportCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "import FILE", Short: "Make a custom tool of an archive; nobody approved it", Example: "  tongs forge import word-count.tar.gz", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Import a custom tool (unapproved)", Example: "  tongs forge import word-count.tar.gz", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
 			set, err := a.host().OpenForge()
 			if err != nil {
@@ -93,8 +93,9 @@ type forgeStats struct {
 func (a *app) forgeStatsCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "stats", Short: "Say how custom tools have been used", Example: "  tongs forge stats", Args: cobra.NoArgs,
-		Long: "Say how often each custom tool was run, how often that went well, how long it took and when it was last used, from the log of calls.",
+		Use: "stats", Short: "Show how custom tools were used", Example: "  tongs forge stats", Args: cobra.NoArgs,
+		Long: "Show how often each custom tool ran, how often it succeeded, how long it took and when it was last used, from " +
+			"the log of calls.",
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {

@@ -18,10 +18,10 @@ import (
 func (a *app) gcCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "gc", Short: "Remove what is older than the configured retention",
-		Long: "Remove log entries, answered questions, spilled output and what undo keeps that are older than retention in the\n" +
-			"configuration says, the oldest of the latter beyond limits.journalBytes, and build caches of sessions that nobody used\n" +
-			"for a day. The log stays verifiable: it records what was removed from its start.",
+		Use: "gc", Short: "Delete data older than the configured retention",
+		Long: "Delete log entries, answered questions, spilled output and undo data that are older than the configured " +
+			"retention, the oldest undo data beyond limits.journalBytes, and build caches of sessions that were not used for " +
+			"a day. The log stays verifiable: it records what was removed from its start.",
 		Example: "  tongs gc", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "text", "text", "json")

@@ -14,7 +14,7 @@ import (
 
 func (a *app) grantsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "grants", Short: "See and revoke remembered approvals",
+		Use: "grants", Short: "List and revoke remembered approvals",
 		Example: "  tongs grants list\n  tongs grants revoke g_1f3",
 	}
 	cmd.AddCommand(a.grantsListCommand(), a.grantsRevokeCommand())
@@ -67,7 +67,7 @@ func (a *app) grantsListCommand() *cobra.Command {
 
 func (a *app) grantsRevokeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID...", Short: "Forget remembered approvals", Example: "  tongs grants revoke g_1f3", Args: cobra.MinimumNArgs(1),
+		Use: "revoke ID...", Short: "Revoke remembered approvals", Example: "  tongs grants revoke g_1f3", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, ids []string) error {
 			sys, err := a.host().OpenState()
 			if err != nil {

@@ -21,7 +21,8 @@ var starter []byte
 func (a *app) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "init", Short: "Write a commented tongs.yaml to start from",
-		Long:    "Write a commented tongs.yaml into the workspace. Every rule in it is a comment: it changes nothing until you edit it.",
+		Long: "Write a commented tongs.yaml into the workspace. Every rule in it is commented out: it changes nothing until you " +
+			"edit it.",
 		Example: "  tongs init\n  tongs init --workspace ~/project", Args: cobra.NoArgs,
 		RunE: a.run(func(*cobra.Command, []string) error {
 			dir, _, err := config.FindWorkspace(a.flags.workspace)

@@ -16,15 +16,16 @@ import (
 func (a *app) validateCommand() *cobra.Command {
 	var text, format string
 	cmd := &cobra.Command{
-		Use:               "validate TOOL [key=value ...] [--json JSON | -]",
-		Short:             "Check the arguments of a call without making it",
-		Long:              "Check arguments as a call would: repaired where that is unambiguous, completed with defaults, then validated.\nPrints the arguments as the tool would get them. Invalid arguments exit with 2.",
+		Use:   "validate TOOL [key=value ...] [--json JSON | -]",
+		Short: "Check the arguments of a call without running it",
+		Long: "Check arguments the way a call does: repair what is unambiguous, add defaults, then validate. Prints the " +
+			"arguments that the tool would get. Invalid arguments exit with 2.",
 		Example:           "  tongs validate read_file path=go.mod limit=5\n  tongs validate edit --json '{\"path\":\"a.go\"}'",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeTools,
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
-	cmd.Flags().StringVar(&text, "json", "", "the arguments as a JSON object, - for standard input")
+	cmd.Flags().StringVar(&text, "json", "", "the arguments as a `JSON` object, or - for standard input")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		v, err := a.validate(cmd.Context(), args[0], text, args[1:])
 		if err != nil {
@@ -72,7 +73,8 @@ func (a *app) explainCommand() *cobra.Command {
 	var text, format, session string
 	cmd := &cobra.Command{
 		Use:   "explain TOOL [key=value ...] [--json JSON | -]",
-		Short: "Say what a call would do and which rule decides, without making it",
+		Short: "Show what a call would do and which rule decides",
+		Long:  "Show what a call would do and which rule decides, without running it.",
 		Example: "  tongs explain delete_file path=go.mod\n" +
 			"  tongs explain write_file path=a.txt content=x --mode none --format json",
 		Args:              cobra.MinimumNArgs(1),
@@ -80,8 +82,8 @@ func (a *app) explainCommand() *cobra.Command {
 	}
 	mode := modeFlag(cmd)
 	formatFlag(cmd, &format, "text", "text", "json")
-	cmd.Flags().StringVar(&text, "json", "", "the arguments as a JSON object, - for standard input")
-	cmd.Flags().StringVar(&session, "session", "", "the session whose remembered approvals count (default: $TONGS_SESSION)")
+	cmd.Flags().StringVar(&text, "json", "", "the arguments as a `JSON` object, or - for standard input")
+	cmd.Flags().StringVar(&session, "session", "", "use the remembered approvals of this session `ID` (default: $TONGS_SESSION)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		ex, err := a.explain(cmd.Context(), mode(), session, args[0], text, args[1:])
 		if err != nil {

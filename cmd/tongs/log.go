@@ -30,8 +30,8 @@ func filterFlags(cmd *cobra.Command, limit int) func() (audit.Filter, error) {
 	var code string
 	var since string
 	selectFlags(cmd, &f, &code)
-	cmd.Flags().StringVar(&since, "since", "", "only calls since then: a duration like 2h, or a date like 2026-01-31")
-	cmd.Flags().IntVar(&f.Limit, "limit", limit, "at most this many, 0 for all")
+	cmd.Flags().StringVar(&since, "since", "", "only calls since this `time`: 2h, or 2026-01-31")
+	cmd.Flags().IntVar(&f.Limit, "limit", limit, "list at most `N`, 0 for all")
 	return func() (audit.Filter, error) {
 		var err error
 		if f.Code, err = codeOf(code); err != nil {
@@ -44,10 +44,10 @@ func filterFlags(cmd *cobra.Command, limit int) func() (audit.Filter, error) {
 
 // selectFlags adds the flags that select calls, wherever calls are listed or summed up.
 func selectFlags(cmd *cobra.Command, f *audit.Filter, code *string) {
-	cmd.Flags().StringVar(&f.Session, "session", "", "only calls of this session")
-	cmd.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool")
-	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "only calls with this outcome: ok, error, refused, cancelled, running, interrupted")
-	cmd.Flags().StringVar(code, "code", "", "only calls that ended with this code")
+	cmd.Flags().StringVar(&f.Session, "session", "", "only calls of this session `ID`")
+	cmd.Flags().StringVar(&f.Tool, "tool", "", "only calls of this `tool`")
+	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "only calls with this `outcome`: ok, error, refused, cancelled, running, interrupted")
+	cmd.Flags().StringVar(code, "code", "", "only calls that ended with this error `code`")
 }
 
 // codeOf reads an error code in any case, empty for none.
@@ -131,7 +131,7 @@ func (a *app) logListCommand() *cobra.Command {
 
 func (a *app) logShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "show CALL", Short: "Show everything that is known about a call", Example: "  tongs log show c_19f2", Args: cobra.ExactArgs(1),
+		Use: "show CALL", Short: "Show everything logged about a call", Example: "  tongs log show c_19f2", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			sys, err := a.host().OpenState()
 			if err != nil {
@@ -157,10 +157,10 @@ func (a *app) logShowCommand() *cobra.Command {
 func (a *app) logExportCommand() *cobra.Command {
 	var jsonl bool
 	cmd := &cobra.Command{
-		Use: "export --jsonl", Short: "Write calls as JSON, one a line, newest first",
+		Use: "export --jsonl", Short: "Export calls as JSON lines, newest first",
 		Example: "  tongs log export --jsonl > calls.jsonl", Args: cobra.NoArgs,
 	}
-	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "as JSON, one object a line (the only format there is)")
+	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "JSON, one object per line (the only format)")
 	filter := filterFlags(cmd, 0)
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		if !jsonl {

@@ -11,8 +11,8 @@ import (
 func (a *app) logCheckpointCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "checkpoint", Short: "Send the log's head to the configured place now",
-		Long: "Send the head of the log to the place that audit.checkpoint names. Calls do so themselves when one is due; this sends\n" +
-			"one now, for example from a timer.",
+		Long: "Send the head of the log to the place that audit.checkpoint names. Calls send one automatically when it is due; " +
+			"this command sends one now, for example from a timer.",
 		Example: "  tongs log checkpoint", Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
 			p, err := a.host().Locate()

@@ -17,14 +17,15 @@ import (
 func (a *app) logVerifyCommand() *cobra.Command {
 	var kept, format string
 	cmd := &cobra.Command{
-		Use: "verify", Short: "Check that nobody changed the log",
-		Long: "Check the hash chain of the log, compare it with the head file beside the database, and print its head. The head\n" +
-			"file notices accidents: a log that was cut off, emptied, deleted or restored from an old copy. It belongs to the same\n" +
-			"user, so it does not stop somebody who has that user's rights. Heads kept elsewhere do: check them with --checkpoint.",
+		Use: "verify", Short: "Check that the log was not changed",
+		Long: "Check the hash chain of the log, compare it with the head file beside the database, and print its head. The head " +
+			"file detects accidents: a log that was cut off, emptied, deleted or restored from an old copy. It belongs to the " +
+			"same user, so it does not stop somebody who has that user's rights. Heads stored elsewhere do: check them with " +
+			"--checkpoint.",
 		Example: "  tongs log verify\n  tongs log verify --checkpoint heads.jsonl\n  tongs log verify --checkpoint 5f0c…", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "text", "text", "json")
-	cmd.Flags().StringVar(&kept, "checkpoint", "", "a file of heads that were kept elsewhere, or one hash: the log must hold them")
+	cmd.Flags().StringVar(&kept, "checkpoint", "", "a `file` of heads stored elsewhere, or one hash: the log must contain them")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		hash, heads, err := keptHeads(kept)
 		if err != nil {
@@ -131,9 +132,9 @@ func keptHeads(kept string) (hash string, heads []audit.Head, err error) {
 
 func (a *app) logAcceptCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "accept", Short: "Accept that entries of the log are missing",
-		Long: "Record in the log that you know of the losses that 'log verify' reports, for example because you restored a copy.\n" +
-			"The log still shows them; verify no longer fails because of them.",
+		Use: "accept", Short: "Accept that log entries are missing",
+		Long: "Record in the log that you know about the losses that 'log verify' reports, for example because you restored a " +
+			"copy. The log still shows them; verify no longer fails because of them.",
 		Example: "  tongs log accept", Args: cobra.NoArgs,
 		RunE: a.run(func(cmd *cobra.Command, _ []string) error {
 			sys, err := a.host().OpenState()

@@ -11,9 +11,9 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
@@ -109,40 +109,59 @@ func (a *app) main(args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	if err := execute(ctx, root); err != nil {
+	if err := root.ExecuteContext(ctx); err != nil {
 		a.fail(usage{err})
 	}
 	return a.exit
 }
 
-// execute runs the command with help in the style of the terminal. To find that style the terminal is asked for its
-// background, which takes seconds where nothing answers; one that says it is dumb is not asked.
-func execute(ctx context.Context, root *cobra.Command) error {
-	if term := os.Getenv("TERM"); (term == "" || term == "dumb") && terminal.IsTerminal(os.Stdout) {
-		root.SilenceErrors, root.SilenceUsage, root.Version = true, true, version
-		return root.ExecuteContext(ctx)
+// groups are the commands as help lists them: in the order in which people come to need them.
+func (a *app) groups() []group {
+	return []group{
+		{"start", "Start", []*cobra.Command{a.setupCommand(), a.initCommand(), a.doctorCommand(), a.serveCommand(), a.mcpCommand()}},
+		{"call", "Call tools", []*cobra.Command{a.toolsCommand(), a.describeCommand(), a.callCommand(), a.explainCommand(), a.validateCommand()}},
+		{"answer", "Approve", []*cobra.Command{a.approvalsCommand(), a.grantsCommand(), a.trustCommand()}},
+		{"history", "History", []*cobra.Command{
+			a.logCommand(), a.changesCommand(), a.undoCommand(), a.redoCommand(), a.statsCommand(), a.replayCommand(), a.sessionsCommand(),
+		}},
+		{"agents", "Agents", []*cobra.Command{a.runCommand(), a.workerCommand()}},
+		{"own", "Your own tools", []*cobra.Command{a.forgeCommand(), a.moduleCommand()}},
+		{"upkeep", "Upkeep", []*cobra.Command{a.configCommand(), a.sandboxCommand(), a.gcCommand(), a.versionCommand(), a.manCommand()}},
 	}
-	return fang.Execute(ctx, root, fang.WithVersion(version), fang.WithoutManpage(),
-		fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
 }
 
+type group struct {
+	id, title string
+	commands  []*cobra.Command
+}
+
+// inOrder has commands listed as they are added.
+var inOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
+
 func (a *app) root() *cobra.Command {
+	inOrder()
 	root := &cobra.Command{
 		Use:   "tongs",
 		Short: "Safe hands for AI agents",
-		Long: "Tongs is the tool system an agent is given: it checks what a call would do, asks a person when it should,\n" +
-			"runs it, and remembers what happened.",
+		Long: "Tongs runs tools for AI agents. It checks what a call would do, asks you when it should, runs the call with exactly " +
+			"the permissions that were decided, and logs it.",
 		Example: "  # call a tool\n  tongs call read_file path=go.mod\n\n" +
-			"  # what would a call do, and which rule decides?\n  tongs explain write_file path=notes.txt content=hello\n\n" +
-			"  # what waits for an answer?\n  tongs approvals list",
+			"  # show what a call would do, and which rule decides\n  tongs explain write_file path=notes.txt content=hello\n\n" +
+			"  # list the questions that wait for your answer\n  tongs approvals list",
+		Version: version, SilenceErrors: true, SilenceUsage: true,
 	}
-	root.PersistentFlags().StringVar(&a.flags.workspace, "workspace", "", "the directory that tools work in (default: the current one)")
-	root.AddCommand(
-		a.callCommand(), a.toolsCommand(), a.describeCommand(), a.validateCommand(), a.explainCommand(),
-		a.runCommand(), a.workerCommand(), a.sessionsCommand(), a.mcpCommand(), a.serveCommand(), a.forgeCommand(), a.moduleCommand(),
-		a.approvalsCommand(), a.grantsCommand(), a.logCommand(), a.statsCommand(), a.replayCommand(), a.changesCommand(), a.undoCommand(), a.redoCommand(), a.trustCommand(), a.configCommand(),
-		a.doctorCommand(), a.sandboxCommand(), a.setupCommand(), a.initCommand(), a.gcCommand(), a.versionCommand(), a.manCommand(),
-	)
+	root.PersistentFlags().StringVar(&a.flags.workspace, "workspace", "", "the `directory` that tools work in (default: the current one)")
+	for _, g := range a.groups() {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.id
+			root.AddCommand(cmd)
+		}
+	}
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(a.out, terminal.Help(cmd)) })
+	root.SetHelpCommandGroupID("upkeep")
+	root.SetCompletionCommandGroupID("upkeep")
+	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
@@ -164,6 +183,9 @@ func (a *app) ownUsageErrors(cmd *cobra.Command) {
 	switch {
 	case cmd.HasSubCommands():
 		cmd.Args = cobra.ArbitraryArgs
+		if run != nil {
+			cmd.Annotations = map[string]string{terminal.RunsAlone: "yes"}
+		}
 		cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && run != nil: // a group that does something of its own

@@ -19,11 +19,12 @@ const mcpWait = 45 * time.Second
 func (a *app) mcpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Serve the tools to an MCP client over standard input and output",
-		Long: "Serve the tools to an MCP client over standard input and output. A client starts it; 'tongs setup' shows how.\n\n" +
-			"A call that must be approved is asked as a form in the client, where it can show one. Elsewhere its question\n" +
-			"waits, for 'tongs approvals' or the console. The mode 'all' counts only from your own configuration file, and a\n" +
-			"configuration directory that the environment names can only narrow.",
+		Short: "Serve the tools to an MCP client over stdio; manage servers",
+		Long: "Serve the tools to an MCP client over standard input and output. The client starts this command; 'tongs setup' " +
+			"shows how.\n\n" +
+			"A call that needs approval is shown as a form in the client, if the client supports it. Otherwise the question " +
+			"waits for 'tongs approvals' or the console. Mode 'all' counts only in your own configuration file, and a " +
+			"configuration directory named by the environment can only narrow.",
 		Example: "  tongs mcp --workspace ~/src/project\n  tongs mcp --mode none",
 		Args:    cobra.NoArgs,
 	}
@@ -48,7 +49,7 @@ func (a *app) mcpCommand() *cobra.Command {
 }
 
 func waitFlag(cmd *cobra.Command) *time.Duration {
-	return cmd.Flags().Duration("wait", mcpWait, "how long a call waits for an answer, where its client cannot ask")
+	return cmd.Flags().Duration("wait", mcpWait, "the `time` a call waits for an answer if its client cannot ask")
 }
 
 // openServer wires a system that serves MCP clients, and what else is beside them.

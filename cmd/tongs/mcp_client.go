@@ -33,16 +33,17 @@ func (a *app) mcpAddCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "add NAME (--url URL | -- COMMAND [ARGUMENT ...])",
-		Short: "Use the tools of an MCP server",
-		Long: "Add an MCP server to your configuration. Its tools are named NAME__TOOL. Nothing is started: review the server next,\n" +
-			"so that you see what its tools say of themselves before a model does.\n\n" +
-			"A command runs in the sandbox: it sees the workspace and the directories that are configured as zones, and reaches\n" +
-			"the hosts of --network and no others. The program is pinned: after a change it is asked about again. The package of an npx\n" +
-			"server is installed once, by the review; other programs that fetch what they run (uvx, docker) need 'pin: none'.\n" +
-			"Write credentials as ${VAR}: they are read from the environment when the server is started.",
+		Short: "Add an MCP server and use its tools",
+		Long: "Add an MCP server to your configuration. Its tools are named NAME__TOOL. Nothing is started: review the server " +
+			"next, so that you read its tool descriptions before a model does.\n\n" +
+			"A command runs in the sandbox: it sees the workspace and the configured zones, and reaches only the hosts given " +
+			"with --network. The program is pinned: any change needs a new approval. The package of an npx server is " +
+			"installed once, by the review; other programs that download what they run (uvx, docker) need 'pin: none'. Write " +
+			"credentials as ${VAR}: they are read from the environment when the server starts.",
 		Example: "  tongs mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n" +
-			"  tongs mcp add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' --network api.github.com -- github-mcp-server stdio\n" +
-			"  tongs mcp add docs --url https://docs.example.com/mcp --header 'Authorization=Bearer ${DOCS_TOKEN}' --tools search,read",
+			"  tongs mcp add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' \\\n" +
+			"      --network api.github.com -- github-mcp-server stdio\n" +
+			"  tongs mcp add docs --url https://docs.example.com/mcp --tools search,read",
 		Args: cobra.MinimumNArgs(1),
 	}
 	f := cmd.Flags()
@@ -151,8 +152,8 @@ func (a *app) userConfig() (path string, data []byte, err error) {
 
 func (a *app) mcpRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "Stop using an MCP server",
-		Long:    "Remove an MCP server from your configuration, and forget what you approved of it and your login to it.",
+		Use: "remove NAME", Short: "Remove an MCP server",
+		Long:    "Remove an MCP server from your configuration, with its approval and your login to it.",
 		Example: "  tongs mcp remove github", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
 			path, data, err := a.userConfig()
@@ -185,8 +186,8 @@ func (a *app) mcpRemoveCommand() *cobra.Command {
 func (a *app) mcpListCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the MCP servers and what is known of them",
-		Long:    "List the MCP servers that are configured, and what is known of them and their tools. Nothing is started.",
+		Use: "list", Short: "List the MCP servers and their state",
+		Long:    "List the configured MCP servers and the state of their tools. Nothing is started.",
 		Example: "  tongs mcp list\n  tongs mcp list --format json", Args: cobra.NoArgs,
 	}
 	formatFlag(cmd, &format, "table", "table", "json")

@@ -24,14 +24,15 @@ func (a *app) mcpImportCommand() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "import FILE [NAME ...]",
-		Short: "Take over MCP servers from the configuration of another client",
-		Long: "Take over MCP servers from the configuration file of another client: .mcp.json and ~/.claude.json of Claude Code,\n" +
-			"claude_desktop_config.json, .vscode/mcp.json, .cursor/mcp.json, settings.json of Gemini CLI, opencode.json, and\n" +
-			"config.toml of Codex. Names choose some of them. The file is only read. What cannot be taken over is said.",
+		Short: "Import MCP servers from another client's configuration",
+		Long: "Import MCP servers from the configuration file of another client: .mcp.json and ~/.claude.json (Claude Code), " +
+			"claude_desktop_config.json, .vscode/mcp.json, .cursor/mcp.json, settings.json (Gemini CLI), opencode.json, and " +
+			"config.toml (Codex). Give names to import only some. The file is only read. Entries that cannot be imported are " +
+			"reported.",
 		Example: "  tongs mcp import .mcp.json\n  tongs mcp import ~/.codex/config.toml github\n  tongs mcp import .vscode/mcp.json --dry-run",
 		Args:    cobra.MinimumNArgs(1),
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be added")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only print what would be added")
 	cmd.RunE = a.run(func(_ *cobra.Command, args []string) error {
 		list, notes, err := importServers(args[0])
 		if err != nil {

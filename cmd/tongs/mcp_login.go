@@ -26,14 +26,16 @@ func (a *app) mcpLoginCommand() *cobra.Command {
 	var stay bool
 	cmd := &cobra.Command{
 		Use: "login NAME", Short: "Log in to an MCP server",
-		Long: "Log in to an MCP server that has a URL and wants a login (OAuth). Your browser is sent to where the server's accounts\n" +
-			"are, and brings the answer back to this command, on this machine. What comes of it is kept in the state directory,\n" +
-			"readable by you alone, sent to that URL and nowhere else, and renewed when it ends.\n\n" +
-			"Most servers need no flags. Some know only clients that somebody registered with them: --client-id names one, and --port\n" +
-			"the port of its redirect address, http://127.0.0.1:PORT/callback. To log in on a machine without a browser, forward that\n" +
-			"port to it: ssh -L PORT:127.0.0.1:PORT, and open the address that --no-browser prints.",
-		Example: "  tongs mcp login tracker\n  tongs mcp login tracker --no-browser --port 8976\n" +
-			"  tongs mcp login crm --client-id tongs-desktop --client-secret-env CRM_SECRET --port 8976",
+		Long: "Log in to an MCP server that has a URL and needs a login (OAuth). Your browser opens the server's login page and " +
+			"returns the answer to this command, on this machine. The tokens are stored in the state directory, readable by " +
+			"you alone, sent to that URL and nowhere else, and renewed when they expire.\n\n" +
+			"Most servers need no flags. Some accept only registered clients: --client-id names one, and --port the port of " +
+			"its redirect address, http://127.0.0.1:PORT/callback. To log in on a machine without a browser, forward that " +
+			"port to it (ssh -L PORT:127.0.0.1:PORT) and open the address that --no-browser prints.",
+		Example: "  tongs mcp login tracker\n" +
+			"  tongs mcp login tracker --no-browser --port 8976\n" +
+			"  tongs mcp login crm --client-id tongs-desktop \\\n" +
+			"      --client-secret-env CRM_SECRET --port 8976",
 		Args: cobra.ExactArgs(1),
 	}
 	f := cmd.Flags()
@@ -124,8 +126,8 @@ func browse(page string) error {
 
 func (a *app) mcpLogoutCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "logout NAME", Short: "Forget the login to an MCP server",
-		Long:    "Forget the login to an MCP server, and ask the server that issued it to end it.",
+		Use: "logout NAME", Short: "Log out of an MCP server",
+		Long:    "Delete the login to an MCP server, and ask the server that issued it to revoke it.",
 		Example: "  tongs mcp logout tracker", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			sys, err := a.open(cmd.Context(), wire.Options{})

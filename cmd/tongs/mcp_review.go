@@ -17,16 +17,16 @@ import (
 func (a *app) mcpReviewCommand() *cobra.Command {
 	var show, update bool
 	cmd := &cobra.Command{
-		Use: "review NAME", Short: "Look at what an MCP server says of itself, and approve it",
-		Long: "Start an MCP server, show which program it runs and what it and its tools say of themselves, and approve exactly that: all\n" +
-			"of it the first time, what changed since you last approved it after that. A model reads these words, so look for anything\n" +
-			"that tells it to do something. What is not approved, a model is not shown, and every call of it is asked about.\n" +
-			"The package of an npx server is installed into a private directory first, without running its install scripts.\n" +
-			"Approving must be confirmed by typing at a real terminal.",
+		Use: "review NAME", Short: "Review and approve an MCP server",
+		Long: "Start an MCP server, show which program it runs and how it describes itself and its tools, and approve exactly " +
+			"that: all of it the first time, later what changed since you last approved it. A model reads these descriptions, " +
+			"so look for anything that tells it to do something. A model is not shown what is not approved, and every call of " +
+			"it asks. The package of an npx server is installed into a private directory first, without running its install " +
+			"scripts. You confirm by typing at a real terminal.",
 		Example: "  tongs mcp review github\n  tongs mcp review github --show", Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().BoolVar(&show, "show", false, "only show it")
-	cmd.Flags().BoolVar(&update, "update", false, "install the package of an npx server anew first")
+	cmd.Flags().BoolVar(&show, "show", false, "show it without approving")
+	cmd.Flags().BoolVar(&update, "update", false, "first reinstall the package of an npx server")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		sys, v, err := a.look(cmd.Context(), args[0], update)
 		if err != nil {
@@ -87,9 +87,9 @@ func (a *app) look(ctx context.Context, name string, update bool) (*wire.System,
 
 func (a *app) mcpTestCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "test NAME", Short: "Start an MCP server and say how that went",
-		Long: "Start an MCP server as a call would, in the sandbox unless that is switched off for it, ask it what it has, and end it.\n" +
-			"No tool is called and nothing is approved.",
+		Use: "test NAME", Short: "Start an MCP server and report the result",
+		Long: "Start an MCP server as a call would, in the sandbox unless it is switched off for this server, list its tools, " +
+			"and stop it. No tool is called and nothing is approved.",
 		Example: "  tongs mcp test github", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			began := time.Now()

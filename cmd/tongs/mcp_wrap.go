@@ -27,12 +27,13 @@ func (a *app) mcpWrapCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wrap -- COMMAND [ARGUMENT ...]",
 		Short: "Run an MCP server of any client in the sandbox",
-		Long: "Run a program in the sandbox with its standard streams passed through as they are: put it before the command of an MCP\n" +
-			"server in the configuration of any client. The program sees the workspace, and reaches the hosts of --network and no\n" +
-			"others. The exit code is the program's; what it was kept from is reported on standard error when it ends.\n" +
-			"It asks nothing and logs nothing: the client decides about calls.",
-		Example: "  tongs mcp wrap --network packages.example.com -- npx -y @modelcontextprotocol/server-filesystem .\n" +
-			"  tongs mcp wrap --network api.github.com --env GITHUB_TOKEN -- github-mcp-server stdio\n" +
+		Long: "Run a program in the sandbox with its standard streams passed through: put this before the command of an MCP " +
+			"server in any client's configuration. The program sees the workspace and reaches only the hosts given with " +
+			"--network. The exit code is the program's; refused accesses are reported on standard error when it ends. This " +
+			"command asks nothing and logs nothing: the client decides about calls.",
+		Example: "  tongs mcp wrap --network packages.example.com -- npx -y example-server .\n" +
+			"  tongs mcp wrap --env GITHUB_TOKEN --network api.github.com \\\n" +
+			"      -- github-mcp-server stdio\n" +
 			"  tongs mcp wrap --read-only --workspace ~/notes -- notes-server",
 		Args: cobra.MinimumNArgs(1),
 	}

@@ -15,10 +15,10 @@ import (
 
 func (a *app) moduleCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "module", Short: "Look at module tools, and approve them",
-		Long: "Modules are files of functions in TypeScript, JavaScript, Python or Go, and packages of npm, which your configuration or a\n" +
-			"worker file names under toolsets.custom and toolsets.external. A module runs only as you approved it, with all that it\n" +
-			"imports: a change of one byte has it asked about again.",
+		Use: "module", Short: "Review and approve module tools",
+		Long: "Modules are files of functions in TypeScript, JavaScript, Python or Go, and npm packages, listed in your " +
+			"configuration or a worker file under toolsets.custom and toolsets.external. A module runs only as you approved " +
+			"it, including everything it imports: any change needs a new approval.",
 		Example: "  tongs module list\n  tongs module review tools.ts",
 	}
 	cmd.AddCommand(a.moduleListCommand(), a.moduleShowCommand(), a.moduleReviewCommand(), a.moduleForgetCommand())
@@ -28,8 +28,8 @@ func (a *app) moduleCommand() *cobra.Command {
 func (a *app) moduleListCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the modules and what is known of them", Example: "  tongs module list\n  tongs module list --format json", Args: cobra.NoArgs,
-		Long: "List the modules that are configured, and what is known of them and their tools. Nothing of them is run.",
+		Use: "list", Short: "List the modules and their state", Example: "  tongs module list\n  tongs module list --format json", Args: cobra.NoArgs,
+		Long: "List the configured modules and the state of their tools. No module code is run.",
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
@@ -74,8 +74,9 @@ func (a *app) moduleListCommand() *cobra.Command {
 
 func (a *app) moduleShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "show MODULE", Short: "Show a module: all of it, or how it differs from what you approved", Example: "  tongs module show tools.ts",
-		Long: "Show the sources of a module, or how they differ from what you approved, and the packages that it imports. Nothing is run.",
+		Use: "show MODULE", Short: "Show a module, or its changes since you approved it", Example: "  tongs module show tools.ts",
+		Long: "Show the sources of a module, or how they differ from what you approved, and the packages that it imports. " +
+			"Nothing is run.",
 		Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
@@ -100,11 +101,11 @@ func (a *app) moduleShowCommand() *cobra.Command {
 
 func (a *app) moduleReviewCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "review MODULE", Short: "Look at a module, and approve it as it is", Aliases: []string{"approve"},
-		Long: "Show a module, all of it the first time and what changed since you last approved it after that, and approve exactly that,\n" +
-			"with the packages that it imports. It must be confirmed by typing at a real terminal. Then the module is loaded, in the\n" +
-			"sandbox, without a network and unable to write, and what it says of its tools is shown and kept. A module that only a\n" +
-			"worker file names is given by its path.",
+		Use: "review MODULE", Short: "Review and approve a module", Aliases: []string{"approve"},
+		Long: "Show a module and approve exactly what is shown, with the packages that it imports: all of it the first time, " +
+			"later what changed since you last approved it. You confirm by typing at a real terminal. The module is then " +
+			"loaded in the sandbox, without network and read-only, and its tool definitions are shown and stored. Give a " +
+			"module that only a worker file names by its path.",
 		Example: "  tongs module review tools.ts", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			sys, err := a.open(cmd.Context(), wire.Options{})
@@ -161,8 +162,8 @@ func (a *app) approveModule(ctx context.Context, sys *wire.System, v *module.Rev
 
 func (a *app) moduleForgetCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "forget MODULE", Short: "Take the approval of a module back", Example: "  tongs module forget tools.ts", Args: cobra.ExactArgs(1),
-		Long: "Take the approval of a module back: each call of its tools is asked about until it is reviewed again.",
+		Use: "forget MODULE", Short: "Revoke the approval of a module", Example: "  tongs module forget tools.ts", Args: cobra.ExactArgs(1),
+		Long: "Revoke the approval of a module: every call of its tools asks until it is reviewed again.",
 		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 			if err != nil {

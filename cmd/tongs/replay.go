@@ -30,26 +30,27 @@ func (a *app) replayCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay [--rule 'DECISION KIND PATTERN']... [--rules FILE]... [--without ID]...",
-		Short: "Show which logged calls a proposed rule would have decided otherwise",
-		Long: "Decide the newest calls of this workspace again, from what was logged of them: by the rules in force, and with the\n" +
-			"proposed ones. Nothing is executed and nothing is saved.\n\n" +
-			"A rule in one line is a decision (preApproved, ask, blocked), what it is about (" + strings.Join(config.RuleKinds, ", ") + "),\n" +
-			"and a pattern. A file holds a part of a configuration: approval, and rules of toolsets. --without takes a rule away; 'tongs\n" +
-			"stats --rules' shows the IDs.\n\n" +
-			"Calls that cannot be decided again are counted, never guessed at: those that never got to a decision, those whose effects\n" +
-			"hold a secret that the log did not keep, and those of other workspaces.",
+		Short: "Show which past calls a new rule would decide differently",
+		Long: "Decide the newest calls of this workspace again from the log, with the rules in force and with the proposed " +
+			"ones. Nothing is executed and nothing is saved.\n\n" +
+			"A rule on one line is a decision (preApproved, ask, blocked), a kind (" +
+			strings.Join(config.RuleKinds, ", ") + ") and a pattern. A rules file contains a part of a configuration: approval, and rules of toolsets. --without " +
+			"removes a rule; 'tongs stats --rules' shows the IDs.\n\n" +
+			"Calls that cannot be decided again are counted, never guessed: calls that never reached a decision, calls whose " +
+			"effects contain a secret that the log did not store, and calls of other workspaces.",
 		Example: "  tongs replay --rule 'ask command git push'\n" +
-			"  tongs replay --rule 'blocked write secrets/**' --rule 'preApproved command make test' -n 5000\n" +
+			"  tongs replay -n 5000 --rule 'blocked write secrets/**' \\\n" +
+			"      --rule 'preApproved command make test'\n" +
 			"  tongs replay --rules proposed.yaml --since 7d\n" +
 			"  tongs replay --without r_1f3a5b7c9d0e --json",
 		Args: cobra.NoArgs,
 	}
-	cmd.Flags().StringArrayVar(&f.lines, "rule", nil, "a proposed rule in one line; may be given several times")
-	cmd.Flags().StringArrayVar(&f.files, "rules", nil, "a file with proposed rules, in the form of the configuration; - for standard input")
-	cmd.Flags().StringArrayVar(&f.without, "without", nil, "the ID of a rule in force that would go")
-	cmd.Flags().IntVarP(&f.last, "last", "n", 1000, "how many calls, the newest; 0 for all")
-	cmd.Flags().IntVar(&f.shown, "show", 50, "how many changed calls to list; 0 for all")
-	cmd.Flags().StringVar(&f.since, "since", "", "only calls since then: a duration like 2h or 7d, or a date")
+	cmd.Flags().StringArrayVar(&f.lines, "rule", nil, "a proposed `rule` on one line (repeatable)")
+	cmd.Flags().StringArrayVar(&f.files, "rules", nil, "a `file` of proposed rules in configuration format, or - for standard input")
+	cmd.Flags().StringArrayVar(&f.without, "without", nil, "the `ID` of a rule to remove (repeatable)")
+	cmd.Flags().IntVarP(&f.last, "last", "n", 1000, "decide the newest `N` calls, 0 for all")
+	cmd.Flags().IntVar(&f.shown, "show", 50, "list at most `N` changed calls, 0 for all")
+	cmd.Flags().StringVar(&f.since, "since", "", "only calls since this `time`: 2h, 7d, or 2026-01-31")
 	formatFlag(cmd, &f.format, "table", "table", "json")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
@@ -138,9 +139,9 @@ func (a *app) showReplay(r *insight.Replay) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %d decided again: ", counted(r.Calls, "call"), r.Judged)
 	if r.Changed == 0 {
-		fmt.Fprintf(&b, "none would be decided otherwise.\n")
+		fmt.Fprintf(&b, "none would be decided differently.\n")
 	} else {
-		fmt.Fprintf(&b, "%d would be decided otherwise, %s.\n", r.Changed, words(some{r.Stricter, "more strictly"}, some{r.Looser, "more leniently"}))
+		fmt.Fprintf(&b, "%d would be decided differently, %s.\n", r.Changed, words(some{r.Stricter, "more strictly"}, some{r.Looser, "more leniently"}))
 	}
 	for _, t := range r.Turns {
 		fmt.Fprintf(&b, "  %5d  %s, now %s\n", t.Calls, inWords(t.Then), inWords(t.Now))
@@ -177,7 +178,7 @@ func (a *app) showUnjudged(r *insight.Replay) error {
 		fmt.Fprintf(a.err, "Left out: %s of other workspaces.\n", counted(k, "call"))
 	}
 	if r.Drifted > 0 {
-		fmt.Fprintf(a.err, "%s decided otherwise when made: rules or remembered approvals have changed since.\n", counted(r.Drifted, "call"))
+		fmt.Fprintf(a.err, "%s decided differently when made: rules or remembered approvals have changed since.\n", counted(r.Drifted, "call"))
 	}
 	return nil
 }

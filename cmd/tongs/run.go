@@ -36,24 +36,27 @@ func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run WORKER [PROMPT ...]",
-		Short: "Run a worker: an agent that is a file",
-		Long: "Run a worker, named by its file or by its name in workers/ of the workspace or of your configuration directory. The\n" +
-			"prompt is the rest of the words or, without any, standard input.\n\n" +
-			"Calls that must be approved ask at the terminal. Ctrl-C once stops the turn, and you can say what to do instead; twice\n" +
-			"it quits. Every turn is kept: --continue goes on with the newest session here, --continue=ID with another one.\n\n" +
-			"A worker file that nobody vouched for is shown first: 'tongs worker trust' vouches for it as it is.\n\n" +
-			"The exit code is 0 where the worker finished, 2 where it met one of its limits, 3 where it may not be started, and 1\n" +
-			"where it failed or was stopped. With --format json every event is one line.",
-		Example: "  tongs run reviewer.worker \"review the last commit\"\n  tongs run researcher --model anthropic:claude-sonnet-4-5 < question.txt\n" +
-			"  tongs run --continue \"and now the tests\"\n  tongs run organiser.worker --attach plan.png \"sort it like this\"",
+		Short: "Run a worker: an agent defined in a file",
+		Long: "Run a worker, given by its file or by its name in workers/ of the workspace or of your configuration directory. " +
+			"The prompt is the rest of the words or, without any, standard input.\n\n" +
+			"Calls that need approval ask at the terminal. Ctrl-C once stops the turn, and you can type what to do instead; " +
+			"twice quits. Every turn is saved: --continue resumes the newest session here, --continue=ID another one.\n\n" +
+			"A worker file that is not trusted, or changed since you trusted it, is shown first. 'tongs worker trust' trusts " +
+			"it in its current form.\n\n" +
+			"The exit code is 0 if the worker finished, 2 if it reached one of its limits, 3 if it may not be started, and 1 " +
+			"if it failed or was stopped. With --format json every event is one line.",
+		Example: "  tongs run reviewer.worker \"review the last commit\"\n" +
+			"  tongs run researcher --model anthropic:MODEL < question.txt\n" +
+			"  tongs run --continue \"and now the tests\"\n" +
+			"  tongs run organiser.worker --attach plan.png \"sort it like this\"",
 	}
 	mode := modeFlag(cmd)
 	formatFlag(cmd, &f.format, "text", "text", "json")
-	cmd.Flags().StringVar(&f.model, "model", "", "the model to use instead of the worker's: provider:model, or script:FILE")
-	cmd.Flags().StringVar(&f.proceed, "continue", "", "go on with a session: the newest one here, or the one of this ID")
+	cmd.Flags().StringVar(&f.model, "model", "", "use this `model` instead of the worker's: provider:model, or script:FILE")
+	cmd.Flags().StringVar(&f.proceed, "continue", "", "resume a session: the newest one here, or this `ID`")
 	cmd.Flags().Lookup("continue").NoOptDefVal = "last"
-	cmd.Flags().StringArrayVar(&f.attach, "attach", nil, "hand this file to the worker")
-	cmd.Flags().StringVar(&f.session, "session", "", "the ID of the new session")
+	cmd.Flags().StringArrayVar(&f.attach, "attach", nil, "attach this `file` (repeatable)")
+	cmd.Flags().StringVar(&f.session, "session", "", "the `ID` of the new session")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		f.mode = mode()
 		if err := a.runArgs(&f, args); err != nil {
@@ -184,7 +187,7 @@ func (a *app) admit(ctx context.Context, f *config.Worker) error {
 	t, err := terminal.Open()
 	if err != nil {
 		return tongs.Errorf(tongs.CodeApprovalRequired,
-			"nobody vouched for %s as it is now (%.19s); read it, and run 'tongs worker trust %s' at a terminal", f.Path, f.Hash, f.Path)
+			"%s (%.19s) is not trusted, or it changed since you trusted it; read it, then run 'tongs worker trust %s' at a terminal", f.Path, f.Hash, f.Path)
 	}
 	defer t.Close()
 	if err := showWorker(t, f); err != nil {

@@ -25,24 +25,25 @@ func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the console to your browser, and the tools to MCP clients over HTTP",
-		Long: "Serve the console, where you watch what agents do, answer their questions and try tools, and the tools to MCP clients\n" +
-			"over streamable HTTP. It listens on this machine only.\n\n" +
-			"The link that it prints logs one browser in; --open hands it to your browser instead. Every request of an MCP client\n" +
-			"must bring a token, so that other users of the machine cannot call tools as you: it is made once, kept in the state\n" +
-			"directory, and shown with a snippet for clients. It does not open the console: who calls tools does not approve them.\n\n" +
-			"With --socket it serves MCP alone, on a unix socket that only you can open.",
+		Short: "Open a local console, and serve the tools over HTTP",
+		Long: "Serve a local console, where you watch your agents live, answer their questions and try tools, and serve the " +
+			"tools to MCP clients over streamable HTTP. It listens on this machine only.\n\n" +
+			"The printed link logs one browser in; --open opens it in your browser. Every request of an MCP client must carry " +
+			"a token, so that other users of the machine cannot call tools as you. The token is created once, stored in the " +
+			"state directory, and shown with a snippet for clients. It does not open the console: a client that calls tools " +
+			"cannot approve them.\n\n" +
+			"With --socket it serves only MCP, on a unix socket that only you can open.",
 		Example: "  tongs serve --open\n  tongs serve --addr 127.0.0.1:9000 --workspace ~/src/project\n  tongs serve --socket ~/.tongs-run/mcp.sock",
 		Args:    cobra.NoArgs,
 	}
 	mode := modeFlag(cmd)
 	wait := waitFlag(cmd)
-	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7717", "the address to listen on")
-	cmd.Flags().StringVar(&f.socket, "socket", "", "listen on this unix socket instead; its directory must be yours alone")
+	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7717", "the `address` to listen on")
+	cmd.Flags().StringVar(&f.socket, "socket", "", "listen on this unix `socket` instead; only you may have access to its directory")
 	cmd.Flags().BoolVar(&f.open, "open", false, "open the console in your browser")
 	cmd.Flags().BoolVar(&f.remote, "remote", false, "allow an address that other machines can reach; put TLS in front of it")
-	cmd.Flags().StringArrayVar(&f.hosts, "allow-host", nil, "a further name that clients and browsers may reach the server by")
-	cmd.Flags().StringArrayVar(&f.origins, "allow-origin", nil, "a web page's origin that may make MCP requests, such as http://localhost:6274")
+	cmd.Flags().StringArrayVar(&f.hosts, "allow-host", nil, "another host `name` that clients and browsers may use (repeatable)")
+	cmd.Flags().StringArrayVar(&f.origins, "allow-origin", nil, "a web `origin` that may make MCP requests, such as http://localhost:6274 (repeatable)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		hub := webconsole.NewHub()
 		server, sys, err := a.openServer(cmd.Context(), mode(), *wait, func(o *wire.Options) {

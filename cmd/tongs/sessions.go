@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) sessionsCommand() *cobra.Command {
-	cmd := a.sessionsListCommand("sessions", "List what workers did, and show it")
+	cmd := a.sessionsListCommand("sessions", "List and show the sessions of workers")
 	cmd.AddCommand(a.sessionsListCommand("list", "List sessions"), a.sessionsShowCommand())
 	return cmd
 }
@@ -29,12 +29,12 @@ func (a *app) sessionsListCommand(name, short string) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs,
-		Long:    "List the sessions of workers in this workspace, the one that changed last first. 'tongs run --continue=ID' goes on with one.",
+		Long:    "List the sessions of workers in this workspace, most recently changed first. Resume one with 'tongs run --continue=ID'.",
 		Example: "  tongs sessions\n  tongs sessions list --all --format json\n  tongs sessions show s_06ezk1vq8b3m",
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
-	cmd.Flags().BoolVar(&all, "all", false, "those of other workspaces and of called workers, too")
-	cmd.Flags().IntVar(&limit, "limit", 20, "how many; 0 for all")
+	cmd.Flags().BoolVar(&all, "all", false, "include other workspaces and sub-workers")
+	cmd.Flags().IntVar(&limit, "limit", 20, "list at most `N`, 0 for all")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		return a.withSessions(func(store worker.Store, p wire.Place) error {
 			f := worker.Filter{Outermost: !all, Limit: limit}
@@ -81,7 +81,7 @@ func pruneSessions(ctx context.Context, stateDir string, keep time.Duration) (in
 func (a *app) sessionsShowCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show what was said and done in a session", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show the messages and calls of a session", Args: cobra.ExactArgs(1),
 		Example: "  tongs sessions show s_06ezk1vq8b3m\n  tongs sessions show s_06ezk1vq8b3m --format json",
 	}
 	formatFlag(cmd, &format, "text", "text", "json")

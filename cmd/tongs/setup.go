@@ -116,8 +116,10 @@ func clients() []client {
 
 func (a *app) setupCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "setup", Short: "Give the tools of Tongs to an agent that you use",
-		Long: "Show what to put into the configuration of an MCP client so that it has the tools of Tongs, or put it there.",
+		Use: "setup", Short: "Connect Tongs to an agent that you use",
+		Example: "  tongs setup claude-code\n" +
+			"  tongs setup codex --write",
+		Long: "Show what to add to the configuration of an MCP client so that it gets the tools of Tongs. With --write, add it.",
 		Args: cobra.NoArgs,
 	}
 	for _, c := range clients() {
@@ -136,10 +138,10 @@ func (a *app) setupClientCommand(c client) *cobra.Command {
 	var s setup
 	cmd := &cobra.Command{
 		Use: c.name, Short: "Set up " + c.title, Args: cobra.NoArgs,
-		Long:    "Show what to put into the configuration of " + c.title + ", and into which file.",
+		Long:    "Show what to add to the configuration of " + c.title + ", and to which file.",
 		Example: "  tongs setup " + c.name,
 	}
-	cmd.Flags().StringVar(&s.command, "command", "tongs", "how the client should start tongs")
+	cmd.Flags().StringVar(&s.command, "command", "tongs", "the `command` with which the client starts tongs")
 	if c.user != nil {
 		cmd.Flags().BoolVar(&s.user, "user", false, "for all your projects, not only this one")
 	}
@@ -147,8 +149,8 @@ func (a *app) setupClientCommand(c client) *cobra.Command {
 		cmd.Long += "\nWith --write the file is edited: the change is shown first, and you are asked. Everything else in it stays as it is."
 		cmd.Example += "\n  tongs setup " + c.name + " --write\n  tongs setup " + c.name + " --write --user\n  tongs setup " + c.name + " --remove"
 		cmd.Flags().BoolVar(&s.write, "write", false, "edit the file")
-		cmd.Flags().BoolVar(&s.remove, "remove", false, "take it out of the file again")
-		cmd.Flags().BoolVar(&s.yes, "yes", false, "do not ask")
+		cmd.Flags().BoolVar(&s.remove, "remove", false, "remove it from the file")
+		cmd.Flags().BoolVar(&s.yes, "yes", false, "do not ask for confirmation")
 	}
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		path, err := a.setupFile(c, s.user)
@@ -261,7 +263,7 @@ func (a *app) agree(ctx context.Context, yes bool, what string) error {
 	}
 	t, err := terminal.Open()
 	if err != nil {
-		return usagef("nobody can be asked here whether to %s; --yes does it without asking", what)
+		return usagef("cannot ask whether to %s: there is no terminal; --yes does it without asking", what)
 	}
 	defer t.Close()
 	key, err := t.Key(ctx, terminal.Clean(what)+"? y yes, n no: ", "yn")

@@ -19,14 +19,14 @@ func (a *app) statsCommand() *cobra.Command {
 	var asJSON, rules bool
 	var f audit.Filter
 	cmd := &cobra.Command{
-		Use: "stats", Short: "Say how tools were used, what was decided, and how long people were waited for",
-		Long: "Sum up the log of calls: outcomes and error codes, what was decided and by which rules, how long people took to answer,\n" +
-			"running times by tool, and how much output the model was spared. With --rules, the rules in force here and how often\n" +
-			"each of them decided something.",
+		Use: "stats", Short: "Show tool usage, decisions and approval wait times",
+		Long: "Summarise the log of calls: outcomes and error codes, decisions and the rules that made them, approval wait " +
+			"times, running times by tool, and how much output was kept from the model. With --rules, list the rules in force " +
+			"and how often each decided.",
 		Example: "  tongs stats\n  tongs stats --since 7d --tool shell\n  tongs stats --rules\n  tongs stats --json | jq '.tools[] | {tool, p95Ms}'",
 		Args:    cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&since, "since", "1d", "how far back: a duration like 1h, 1d or 2w, or a date like 2026-01-31")
+	cmd.Flags().StringVar(&since, "since", "1d", "only calls since this `time`: 1h, 1d, 2w, or 2026-01-31")
 	selectFlags(cmd, &f, &code)
 	cmd.Flags().BoolVar(&rules, "rules", false, "list the rules in force with how often each decided")
 	formatFlag(cmd, &format, "table", "table", "json")

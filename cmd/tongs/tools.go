@@ -20,7 +20,7 @@ func (a *app) toolsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "tools",
 		Short:   "List the tools",
-		Long:    "List the tools that can be called here, or print their definitions in the form that a provider expects.",
+		Long:    "List the tools that can be called here, or print their definitions in the format of a model provider.",
 		Example: "  tongs tools\n  tongs tools --format anthropic > tools.json",
 		Args:    cobra.NoArgs,
 	}
@@ -70,7 +70,7 @@ func (a *app) describeCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:               "describe TOOL",
-		Short:             "Describe a tool: its arguments, permissions and defaults",
+		Short:             "Show the arguments, permissions and defaults of a tool",
 		Example:           "  tongs describe edit\n  tongs describe read_file --format json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeTools,

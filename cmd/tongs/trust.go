@@ -17,9 +17,9 @@ import (
 func (a *app) trustCommand() *cobra.Command {
 	var revoke bool
 	cmd := &cobra.Command{
-		Use: "trust", Short: "Vouch for the workspace's tongs.yaml as it is now",
-		Long: "Vouch for the workspace's tongs.yaml, so that what it pre-approves counts. Trust is bound to the content: after any\n" +
-			"change the file can only narrow again. The file is shown, and must be confirmed by typing at a real terminal.",
+		Use: "trust", Short: "Trust the workspace's tongs.yaml in its current form",
+		Long: "Trust the workspace's tongs.yaml, so that its pre-approvals count. Trust is bound to the content: after any " +
+			"change the file can only narrow again. The file is shown, and you confirm by typing at a real terminal.",
 		Example: "  tongs trust\n  tongs trust --revoke", Args: cobra.NoArgs,
 	}
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "stop trusting the file")

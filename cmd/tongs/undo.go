@@ -29,19 +29,19 @@ func (a *app) undoCommand() *cobra.Command {
 	var partial bool
 	cmd := &cobra.Command{
 		Use:   "undo [CALL | --session SESSION | --since TIME] [-- PATH ...]",
-		Short: "Take back changes of files",
-		Long: "Take back what a call changed, whichever tool made the change; without a call, the newest one in this workspace.\n" +
-			"With paths, only what it did to them: paths come after the call, or after --.\n\n" +
-			"Files that changed since are never overwritten: then nothing is undone, unless --partial leaves them out. An undo is\n" +
-			"a call itself: it is shown and asked for, logged, and can be undone.",
+		Short: "Undo file changes by any tool",
+		Long: "Undo what a call changed, whichever tool it was. Without a call, undo the newest change in this workspace. With " +
+			"paths, undo only the changes to them: paths come after the call, or after --.\n\n" +
+			"Files that changed since are never overwritten: in that case nothing is undone, unless --partial leaves them " +
+			"out. An undo is itself a call: it is shown, asked for and logged, and can be undone.",
 		Example: "  tongs undo\n  tongs undo c_06ezk1vq8b3m\n  tongs undo c_06ezk1vq8b3m src/a.go\n" +
 			"  tongs undo --since 10m --partial\n  tongs undo --session s1 -- src",
 	}
 	mode := modeFlag(cmd)
 	formatFlag(cmd, &format, "text", "text", "json")
-	cmd.Flags().StringVar(&session, "session", "", "everything that this session changed")
-	cmd.Flags().StringVar(&since, "since", "", "everything that was changed since then: a duration like 2h, or a date like 2026-01-31")
-	cmd.Flags().BoolVar(&partial, "partial", false, "leave files that changed since alone, and undo the rest")
+	cmd.Flags().StringVar(&session, "session", "", "everything this session `ID` changed")
+	cmd.Flags().StringVar(&since, "since", "", "everything changed since this `time`: 2h, or 2026-01-31")
+	cmd.Flags().BoolVar(&partial, "partial", false, "skip files that changed since, and undo the rest")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		in := undo.Input{Session: session, Partial: partial}
 		named := session == "" && since == ""
@@ -63,14 +63,15 @@ func (a *app) redoCommand() *cobra.Command {
 	var partial bool
 	cmd := &cobra.Command{
 		Use:   "redo [CALL] [-- PATH ...]",
-		Short: "Bring back what undo took back",
-		Long:  "Bring back what an undo took back: that of the call, or the newest one in this workspace that was not redone yet.",
+		Short: "Redo changes that were undone",
+		Long: "Redo what an undo reverted: the undo of the given call, or the newest one in this workspace that was not redone " +
+			"yet.",
 		Example: "  tongs redo\n  tongs redo c_06ezk1vq8b3m\n" +
 			"  tongs redo -- src/a.go",
 	}
 	mode := modeFlag(cmd)
 	formatFlag(cmd, &format, "text", "text", "json")
-	cmd.Flags().BoolVar(&partial, "partial", false, "leave files that changed since alone, and redo the rest")
+	cmd.Flags().BoolVar(&partial, "partial", false, "skip files that changed since, and redo the rest")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		in := undo.RedoInput{Partial: partial}
 		in.Call, in.Paths = callAndPaths(cmd, args, true)

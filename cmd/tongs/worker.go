@@ -19,9 +19,12 @@ import (
 
 func (a *app) workerCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "worker", Short: "Look after workers: agents that are files",
-		Long: "Look after workers: files that say which model, tools, rules and limits an agent has, and what it is to do.\n" +
-			"'tongs run' runs one.",
+		Use: "worker", Short: "Check, list and trust workers",
+		Example: "  tongs worker list\n" +
+			"  tongs worker check reviewer.worker\n" +
+			"  tongs worker trust workers/reviewer.worker",
+		Long: "Manage workers: agents defined in files that set their model, tools, rules, limits and instructions. 'tongs run' " +
+			"runs one.",
 	}
 	cmd.AddCommand(a.workerListCommand(), a.workerCheckCommand(), a.workerSchemaCommand(), a.workerTrustCommand())
 	return cmd
@@ -43,7 +46,7 @@ type workerRow struct {
 func (a *app) workerListCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the workers of this workspace and of your own", Args: cobra.NoArgs,
+		Use: "list", Short: "List the workers of this workspace and your own", Args: cobra.NoArgs,
 		Example: "  tongs worker list\n  tongs worker list --format json",
 	}
 	formatFlag(cmd, &format, "table", "table", "json")
@@ -108,9 +111,9 @@ func (a *app) listWorkers() ([]workerRow, error) {
 
 func (a *app) workerCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "check FILE ...", Short: "Check worker files, and the workers that they list", Args: cobra.MinimumNArgs(1),
-		Long: "Check worker files: every key must be known, every toolset must exist, zones must lead into the workspace or a\n" +
-			"configured zone, and the workers that they list must be there and sound.",
+		Use: "check FILE ...", Short: "Check worker files and their sub-workers", Args: cobra.MinimumNArgs(1),
+		Long: "Check worker files: every key must be known, every toolset must exist, zones must be inside the workspace or a " +
+			"configured zone, and their sub-workers must exist and be valid.",
 		Example: "  tongs worker check reviewer.worker",
 	}
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
@@ -168,9 +171,9 @@ func (a *app) workerSchemaCommand() *cobra.Command {
 func (a *app) workerTrustCommand() *cobra.Command {
 	var revoke bool
 	cmd := &cobra.Command{
-		Use: "trust FILE", Short: "Vouch for a worker file as it is now", Args: cobra.ExactArgs(1),
-		Long: "Vouch for a worker file, so that it can be started without a question and what it pre-approves counts. Trust is bound\n" +
-			"to the content: any change needs it anew. The file is shown, and must be confirmed by typing at a real terminal.",
+		Use: "trust FILE", Short: "Trust a worker file in its current form", Args: cobra.ExactArgs(1),
+		Long: "Trust a worker file, so that it starts without a question and its pre-approvals count. Trust is bound to the " +
+			"content: any change needs a new approval. The file is shown, and you confirm by typing at a real terminal.",
 		Example: "  tongs worker trust workers/reviewer.worker\n  tongs worker trust --revoke workers/reviewer.worker",
 	}
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "stop trusting the file")

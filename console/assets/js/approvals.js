@@ -130,7 +130,7 @@ class Question {
         c.protected ? h('span', {class: 'why small'}, seen(c.protected)) : null,
         h('span', {class: 'muted small'}, c.below ? 'and ' + plural(c.below, 'more') + ' below, ' + bytes(c.after ?? 0) : c.kind === 'deleted' ? '' : bytes(c.after ?? 0)))));
     this.kept = h('p', {class: 'muted small', role: 'status'});
-    return section('It ran on a copy. Which changes may hold?', h('ul', {class: 'changes'}, rows),
+    return section('It ran on a copy. Which changes do you want to keep?', h('ul', {class: 'changes'}, rows),
       whole ? null : h('p', {class: 'note small'}, 'There are ' + q.changeCount + ' changes, of which ' + (q.changes?.length ?? 0) + ' are listed: keep all of them, or deny.'), this.kept);
   }
 
@@ -141,7 +141,7 @@ class Question {
     this.#label();
   }
 
-  // keep returns the paths that may hold, undefined for all of them.
+  // keep returns the paths to keep, undefined for all of them.
   #keep() {
     const boxes = [...this.el.querySelectorAll('[data-keep]')];
     if (!boxes.length || boxes.every(b => b.checked)) return undefined;

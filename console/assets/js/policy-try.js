@@ -149,10 +149,10 @@ function shownReplay(tried, title) {
   if (r.unjudged.elsewhere) left.push(`${r.unjudged.elsewhere} belong to other workspaces`);
   return h('div', {class: 'told', data: {changed: r.changed}},
     tried.rules.map(rule => h('p', {class: 'small'}, 'The rule: ', h('code', {}, seen(rule.text)))),
-    h('p', {class: 'verdict'}, h('b', {}, title + ', '), r.changed ? `${r.changed} of ${plural(r.judged, 'call')} would be decided otherwise` : `none of ${plural(r.judged, 'call')} would be decided otherwise`,
+    h('p', {class: 'verdict'}, h('b', {}, title + ', '), r.changed ? `${r.changed} of ${plural(r.judged, 'call')} would be decided differently` : `none of ${plural(r.judged, 'call')} would be decided differently`,
       r.changed ? ': ' + [r.stricter && r.stricter + ' more strictly', r.looser && r.looser + ' more leniently'].filter(Boolean).join(', ') + '.' : '.'),
     r.turns.map(t => h('p', {class: 'turn'}, h('b', {}, t.calls), ' ', decision(t.now), h('span', {'aria-label': 'becomes'}, ' → '), decision(t.then))),
-    r.changes.length ? h('div', {class: 'wide changed-calls', tabindex: 0, role: 'region', 'aria-label': 'Calls that would be decided otherwise'}, h('table', {class: 'table'},
+    r.changes.length ? h('div', {class: 'wide changed-calls', tabindex: 0, role: 'region', 'aria-label': 'Calls that would be decided differently'}, h('table', {class: 'table'},
       h('thead', {}, h('tr', {}, ['When', 'Call', 'Ended', 'Now', 'Then'].map(n => h('th', {scope: 'col'}, n)))),
       h('tbody', {}, r.changes.map(c => h('tr', {data: {call: c.call}},
         h('td', {class: 'small muted'}, when(c.started)),
@@ -161,5 +161,5 @@ function shownReplay(tried, title) {
         h('td', {title: c.nowBy}, decision(c.now)), h('td', {title: c.thenBy}, decision(c.then))))))) : null,
     r.changed > r.changes.length ? h('p', {class: 'small muted'}, `${r.changed - r.changes.length} more are not listed.`) : null,
     left.length ? h('p', {class: 'small muted'}, 'Not decided again: ' + left.join(', ') + '.') : null,
-    r.drifted ? h('p', {class: 'small muted'}, `${plural(r.drifted, 'call')} decided otherwise when made: rules or approvals have changed since.`) : null);
+    r.drifted ? h('p', {class: 'small muted'}, `${plural(r.drifted, 'call')} decided differently when made: rules or approvals have changed since.`) : null);
 }

@@ -17,7 +17,7 @@ const layers = [
   ['user', 'Yours', 'Your own configuration.'],
   ['workspace', 'Workspace', 'The file of this workspace. Untrusted, it can only narrow.'],
   ['worker', 'Worker', 'The worker that runs, and tools that bring rules.'],
-  ['builtin', 'Comes with Tongs', 'Defaults; any word of yours goes before them.'],
+  ['builtin', 'Comes with Tongs', 'Defaults. Your rules take precedence.'],
 ];
 
 const doing = {execute: 'commands', network: 'hosts', read: 'reading', write: 'writing', delete: 'deleting'};
@@ -39,7 +39,7 @@ function ruleRow(r, tools) {
   return h('tr', {class: r.void ? 'void' : '', data: {rule: r.id}},
     h('td', {class: 'num hits'}, r.hits.calls ? h('b', {}, r.hits.calls.toLocaleString()) : h('span', {class: 'muted'}, '0')),
     h('td', {}, decision(r.decision), r.fallback ? h('span', {class: 'muted small'}, ' by default') : null, r.copy ? h('span', {class: 'muted small'}, ' on a copy') : null),
-    h('td', {}, about(r), r.void ? h('span', {class: 'badge warn', title: 'It stands in a file that nobody vouched for; see tongs trust'}, 'does not count') : null),
+    h('td', {}, about(r), r.void ? h('span', {class: 'badge warn', title: 'Its file is not trusted, or it changed since you trusted it; see tongs trust'}, 'does not count') : null),
     h('td', {class: 'muted small'}, r.builtIn ? '' : r.origin),
     h('td', {class: 'muted small num'}, r.hits.last ? ago(r.hits.last) : 'never'),
     h('td', {class: 'num'}, tools.saves && !r.void ? h('button', {
@@ -56,7 +56,7 @@ function ruleTable(list, tools) {
 
 function rules(p, tools) {
   return h('section', {class: 'panel'}, h('div', {class: 'pad'}, h('h2', {}, 'Rules in force'),
-    h('p', {class: 'muted small'}, `With how many of the ${plural(p.calls, 'call')} of the last ${shown} each decided something about. Blocked is final; the strictest word wins.`)),
+    h('p', {class: 'muted small'}, `Calls each rule applied to, of ${plural(p.calls, 'call')} in the last ${shown}. Blocked is final; the strictest rule wins.`)),
   layers.map(([name, title, hint]) => {
     const list = p.rules.filter(r => source(r) === name);
     const used = name === 'builtin' && !all ? list.filter(r => r.hits.calls) : list;
