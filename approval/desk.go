@@ -243,13 +243,13 @@ func cancelled(ctx context.Context, tool string, err error) error {
 	return tongs.Errorf(tongs.CodeCancelled, "the call of %s was cancelled while it waited for approval: %w", tool, err)
 }
 
-// required is the error of a call that nobody could be asked about.
+// required is the error of a call that no channel answered.
 func (d *Desk) required(q Question, faults []error) error {
 	hint := "Approve it with \"tongs approvals approve " + q.ID + "\", then make the same call again"
 	if d.Hint != nil {
 		hint = d.Hint(q.ID)
 	}
-	why := "needs approval and nobody could be asked"
+	why := "needs a person's approval"
 	if q.Elsewhere && len(d.Callers) > 0 {
 		why = "must be approved by a person outside of the client that made the call"
 	}

@@ -387,11 +387,11 @@ func (p *process) commit(ctx context.Context, set *outcome.Set, keep []tongs.Cha
 	if conflict, ok := errors.AsType[*journal.ConflictError](err); ok {
 		told.Paths = nil
 		return tongs.Errorf(tongs.CodeStaleFile,
-			"somebody else changed files meanwhile, so nothing that the command changed holds: %w; look at them and run it again", conflict)
+			"somebody else changed files meanwhile, so none of its changes were kept: %w; look at them and run it again", conflict)
 	}
 	if err != nil {
 		told.Paths = nil
-		return fmt.Errorf("what the command changed could not be kept, and nothing of it holds: %w", err)
+		return fmt.Errorf("the changes of the command could not be kept, and none of them were: %w", err)
 	}
 	told.Made, told.Entry = told.Dropped, entry.ID
 	if told.Dropped = ""; !all {

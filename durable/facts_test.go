@@ -65,7 +65,7 @@ func TestFactsAreThoseOfTheRows(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for _, in := range []*audit.Intent{
-		{Tool: "shell", Decision: tongs.Ask, By: "no word about shell", Step: "ask", Copy: true, Rules: []string{"r_1"}},
+		{Tool: "shell", Decision: tongs.Ask, By: "no setting for shell", Step: "ask", Copy: true, Rules: []string{"r_1"}},
 		{Tool: "shell", Decision: tongs.PreApproved, By: "what it changed is free", Rules: []string{"r_2", "r_1"}, Question: "q"},
 	} {
 		if err := log.Intent(ctx, "c2", in); err != nil {
@@ -77,7 +77,7 @@ func TestFactsAreThoseOfTheRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := same(t, log)[0]
-	if f.Tool != "shell" || f.Decision != tongs.Ask || f.By != "no word about shell" || !f.Asked || !f.Copy || f.Code != tongs.CodeDenied ||
+	if f.Tool != "shell" || f.Decision != tongs.Ask || f.By != "no setting for shell" || !f.Asked || !f.Copy || f.Code != tongs.CodeDenied ||
 		!slices.Equal(f.Rules, []string{"r_1", "r_2"}) || len(f.Agents) != 2 {
 		t.Errorf("%+v", f)
 	}

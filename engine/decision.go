@@ -140,7 +140,7 @@ func (d *decision) refuse(refusal error) error {
 func (d *decision) intent(effects []tongs.Effect) error {
 	basis, err := json.Marshal(d.basis)
 	if err != nil {
-		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since what it was decided by could not be recorded: %w", err)
+		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since the decision could not be logged: %w", err)
 	}
 	err = d.engine.opt.Audit.Intent(d.always, d.call.ID, &audit.Intent{
 		Tool: d.spec.Name, Via: d.viaName(), Source: d.spec.Source, Repaired: d.repaired, Effects: effects,

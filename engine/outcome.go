@@ -335,7 +335,7 @@ func kept(changes []tongs.Change, keep []string) []tongs.Change {
 // dropped says that nothing of an outcome holds.
 func dropped(err error) error {
 	if e, ok := err.(*tongs.Error); ok {
-		e.Message = strings.TrimSuffix(e.Message, ".") + "; nothing that it changed holds"
+		e.Message = strings.TrimSuffix(e.Message, ".") + "; none of its changes were kept"
 	}
 	return err
 }

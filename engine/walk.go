@@ -190,7 +190,7 @@ func (w *walk) find(ctx context.Context, name string, kinds []tongs.SourceKind) 
 		if ctx.Err() != nil {
 			return err
 		}
-		return tongs.Errorf(tongs.CodeConfigError, "%s could not be made ready: %w", name, err)
+		return tongs.Errorf(tongs.CodeConfigError, "tool %s: %w", name, err)
 	}
 	w.entry, w.tool, w.spec = entry, tool, tool.Spec()
 	w.names = append(w.names, names...)

@@ -243,7 +243,7 @@ func TestDesign4_Step5CustomExternalAndMCPToolsAsk(t *testing.T) {
 
 func TestDesign4_Step6Ask(t *testing.T) {
 	in := input(outside(tongs.SourceMCP, "s__x", tongs.PreApproved), effects(unknown(tongs.EffectExecute)))
-	if v := want(t, in, tongs.Ask, policy.StepAsk); v.By != "no word about s__x" {
+	if v := want(t, in, tongs.Ask, policy.StepAsk); v.By != "no setting for s__x" {
 		t.Errorf("by %q", v.By)
 	}
 }

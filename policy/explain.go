@@ -41,7 +41,7 @@ func (f finding) words(in *Input, e *tongs.Effect) string {
 	case byOther:
 		return "comes with the rest of the call"
 	default:
-		return "no word about " + in.Spec.Name
+		return "no setting for " + in.Spec.Name
 	}
 }
 
@@ -65,17 +65,17 @@ func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 	case bySay:
 		return fmt.Sprintf("The tool %s itself says %s.", in.Spec.Name, f.decision)
 	case byOther:
-		return fmt.Sprintf("No rule speaks of %q, and it comes with the rest of the call.", what)
+		return fmt.Sprintf("No rule covers %q; it comes with the rest of the call.", what)
 	case byPlan:
-		return fmt.Sprintf("No rule speaks of %q, and %s makes it %s.", what, in.Spec.Name, f.decision)
+		return fmt.Sprintf("No rule covers %q; %s makes it %s.", what, in.Spec.Name, f.decision)
 	case bySpec:
-		return fmt.Sprintf("No rule speaks of %q, and %s is %s by default.", what, in.Spec.Name, f.decision)
+		return fmt.Sprintf("No rule covers %q; %s is %s by default.", what, in.Spec.Name, f.decision)
 	case byShadowed:
 		return fmt.Sprintf("%s hides the built-in tool of that name, which is %s.", in.Spec.Name, f.decision)
 	case bySends:
 		return fmt.Sprintf("%q sends data out, which is asked for each time.", what)
 	default:
-		return fmt.Sprintf("No rule and no default speaks of %q.", what)
+		return fmt.Sprintf("No rule and no default covers %q.", what)
 	}
 }
 

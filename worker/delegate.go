@@ -181,7 +181,7 @@ func (d *delegate) Plan(ctx context.Context, view *tongs.View, call *tongs.Call)
 		plan.Say = &free
 	}
 	if !o.file.Trusted && d.runs(ctx, o) {
-		effect.MustAsk, effect.Why = true, "nobody vouched for "+o.file.Path+" as it is now"
+		effect.MustAsk, effect.Why = true, o.file.Path+" is not trusted, or it changed since you trusted it"
 		path, hash := o.file.Path, o.file.Hash
 		plan.Preview = func(context.Context) (string, error) { return preview(path, hash) }
 	}

@@ -261,7 +261,7 @@ func TestUntrustedWorkersAreAskedFor(t *testing.T) {
 				t.Fatalf("asked %+v", b.asked)
 			}
 			q := b.asked[0]
-			if !strings.Contains(q.Preview, "the whole file") || len(q.Scopes) != 1 || q.Scopes[0] != approval.Once || !strings.Contains(q.Why, "nobody vouched for "+child.Path) {
+			if !strings.Contains(q.Preview, "the whole file") || len(q.Scopes) != 1 || q.Scopes[0] != approval.Once || !strings.Contains(q.Why, child.Path+" is not trusted") {
 				t.Errorf("%+v", q)
 			}
 			b.say = func(approval.Question) bool { return false }

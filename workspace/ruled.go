@@ -44,7 +44,7 @@ func (f *files) mayTouch(ctx context.Context, p tongs.Path, st stat, touches ...
 	if len(open) == 0 {
 		return nil
 	}
-	return f.need("a rule speaks of it", open...)
+	return f.need("a rule covers it", open...)
 }
 
 // eachBelow calls visit with the name of everything below the directory, after the name of the directory itself, until

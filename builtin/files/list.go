@@ -258,7 +258,7 @@ func (l *listing) remarks(b *strings.Builder, out *ListOutput) {
 	}
 	if l.withheld != "" {
 		out.metadata["withheld"] = l.withheld
-		fmt.Fprintf(b, "[left out: %s, as secrets or what a rule speaks of; name one to ask for it]\n", l.withheld)
+		fmt.Fprintf(b, "[left out: %s, as secrets or what a rule covers; name one to ask for it]\n", l.withheld)
 	}
 	if l.unread > 0 {
 		out.metadata["unreadable"] = l.failed

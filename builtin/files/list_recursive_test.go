@@ -41,7 +41,7 @@ func TestListRecursively(t *testing.T) {
 	b.equal("tree", res.Content, strings.Join([]string{
 		"src/", "  deep/", "    b.go (5 bytes)", "  a.go (5 bytes)", "  etc → /etc", "  up → ..", "z.go (5 bytes)",
 		"[3 hidden; includeHidden shows them]", "[2 ignored by .gitignore and such; noIgnore shows them]",
-		"[left out: 1 file, as secrets or what a rule speaks of; name one to ask for it]",
+		"[left out: 1 file, as secrets or what a rule covers; name one to ask for it]",
 	}, "\n"))
 	v := value[ListOutput](b, res)
 	if v.Hidden != 3 || v.Ignored != 2 || v.Left != 0 || v.Entries[3].Size != 5 || v.Entries[3].Modified.IsZero() || v.Entries[4].Target != "/etc" {
@@ -75,7 +75,7 @@ func TestListRecursivelyHidesWhatRulesNameAndCountsIt(t *testing.T) {
 		t.Errorf("%s\n%s", res.Content, res.Value)
 	}
 	b.equal("names", names(value[ListOutput](b, res)), "public public/deep public/a")
-	b.contains("content", res.Content, "1 directory, as secrets or what a rule speaks of")
+	b.contains("content", res.Content, "1 directory, as secrets or what a rule covers")
 }
 
 // What is nearest to the directory is listed, and parents always with it, however much there is deeper down.

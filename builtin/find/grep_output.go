@@ -160,7 +160,7 @@ func (s *grepping) remarks(b *strings.Builder, out *GrepOutput, shown int) {
 	}
 	if left := leftOut(s.withheld.Load(), s.closed.Load()); left != "" {
 		out.metadata["withheld"] = left
-		say("left out: %s, as secrets, other roots or what a rule speaks of; name one to ask for it", left)
+		say("left out: %s, as secrets, other roots or what a rule covers; name one to ask for it", left)
 	}
 	if r.SkippedCount > 0 {
 		var paths []string

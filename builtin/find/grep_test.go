@@ -162,7 +162,7 @@ func TestGrepLeavesSecretsOut(t *testing.T) {
 			}
 		})
 	b.greps(args{"pattern": "token", "includeHidden": true, "noIgnore": true},
-		"a/code:1: token", "[left out: 2 files, 1 directory, as secrets, other roots or what a rule speaks of; name one to ask for it]")
+		"a/code:1: token", "[left out: 2 files, 1 directory, as secrets, other roots or what a rule covers; name one to ask for it]")
 	if len(b.asked) != 0 {
 		t.Errorf("asked %d times", len(b.asked))
 	}

@@ -105,7 +105,7 @@ func (s *globbing) output() GlobOutput {
 	}
 	if left := s.leftOut(); left != "" {
 		out.metadata["withheld"] = left
-		fmt.Fprintf(&b, "[left out: %s, as secrets, other roots or what a rule speaks of; name one to ask for it]\n", left)
+		fmt.Fprintf(&b, "[left out: %s, as secrets, other roots or what a rule covers; name one to ask for it]\n", left)
 	}
 	if s.unread > 0 {
 		out.metadata["unreadable"] = s.skipped

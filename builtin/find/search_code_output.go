@@ -147,7 +147,7 @@ func (s *coding) codeRemarks(b *strings.Builder, out *CodeOutput) {
 	}
 	if left := leftOut(s.withheld.Load(), s.closed.Load()); left != "" {
 		out.metadata["withheld"] = left
-		say("left out: %s, as secrets, other roots or what a rule speaks of; name one to ask for it", left)
+		say("left out: %s, as secrets, other roots or what a rule covers; name one to ask for it", left)
 	}
 	if s.unread > 0 {
 		out.metadata["unreadable"] = s.unread

@@ -33,7 +33,7 @@ func migrating(t *testing.T) *desk {
 func TestOutcomeKeepsAll(t *testing.T) {
 	d := migrating(t)
 	c := d.terminal("call", "shell", "command=./migrate.sh")
-	c.expect(`shell ran on a copy of the files\. What it changed does not hold yet`)
+	c.expect(`shell ran on a copy of the files\. Your workspace is unchanged so far`)
 	c.expect(`\./migrate\.sh`)
 	c.expect(`Asked: +"write \.envrc" must be asked for each time`)
 	c.expect(`It changed:\s+1  added +\.envrc +2 bytes +\(protected: .*direnv`)
@@ -98,7 +98,7 @@ func TestOutcomeIsDropped(t *testing.T) {
 	c.typing("n")
 	c.expect(`Reason for the agent`)
 	c.typing("not on Sundays\r")
-	c.expect(`DENIED: .*not on Sundays; nothing that it changed holds`)
+	c.expect(`DENIED: .*not on Sundays; none of its changes were kept`)
 	if code := c.exit(); code != 3 || d.read("a.txt") != "one\n" || d.has("b.txt") || !d.has("old.txt") {
 		t.Errorf("exit %d\n%s", code, c.screen())
 	}

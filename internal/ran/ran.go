@@ -21,7 +21,7 @@ func changeNotes(c *tongs.Changed) (notes []string) {
 	case c == nil:
 		return nil
 	case c.Preview != "":
-		return []string{"dry run, nothing of this holds:\n" + strings.TrimRight(c.Preview, "\n") + "\n"}
+		return []string{"dry run, none of these changes were kept:\n" + strings.TrimRight(c.Preview, "\n") + "\n"}
 	}
 	if c.Made != "" {
 		notes = append(notes, "changed: "+Plain(strings.Join(c.Paths, ", ")))

@@ -116,7 +116,7 @@ func (p *prompt) chooseOutcome(ctx context.Context, key byte) (*approval.Answer,
 // showOutcome prints the question: the changes last, beside the choices. Of the changes it lists so many, and with zero
 // everything whole.
 func (p *prompt) showOutcome(inline bool, list int) {
-	fmt.Fprintf(p.w, "\n%s %s\n", p.title.Render(Clean(p.q.Tool)), "ran on a copy of the files. What it changed does not hold yet.")
+	fmt.Fprintf(p.w, "\n%s %s\n", p.title.Render(Clean(p.q.Tool)), "ran on a copy of the files. Your workspace is unchanged so far.")
 	fmt.Fprintln(p.w, p.faint.Render("Arguments:"))
 	quoted(p.w, Indented(p.q.Args), p.width(), min(list, 10), func(string) lipgloss.Style { return lipgloss.NewStyle() })
 	if inline && p.q.Preview != "" {

@@ -23,7 +23,7 @@ func AsServer(m config.MCPServer) *mcpclient.Server {
 		Network: m.Network, Unconfined: m.Unconfined, Unpinned: m.Unpinned, Timeout: m.Timeout, Origin: m.Origin,
 	}
 	if m.Untrusted {
-		s.Disabled = "nobody vouched for the file that names it; 'tongs trust' does"
+		s.Disabled = "its file is not trusted, or it changed since you trusted it; run 'tongs trust'"
 	}
 	return s
 }

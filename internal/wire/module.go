@@ -28,7 +28,7 @@ type Modules struct {
 func moduleConfigs(t config.Toolsets) (list []module.Config) {
 	disabled := func(e config.Entry) string {
 		if e.Untrusted {
-			return "nobody vouched for the file that names it; 'tongs trust' does"
+			return "its file is not trusted, or it changed since you trusted it; run 'tongs trust'"
 		}
 		return ""
 	}

@@ -70,7 +70,7 @@ func takeToolsets(to *config.Toolsets, f *config.Worker) error {
 		case at < 0:
 			to.MCP = append(to.MCP, m)
 		case to.MCP[at].Command != m.Command || to.MCP[at].URL != m.URL || !slices.Equal(to.MCP[at].Args, m.Args):
-			return tongs.Errorf(tongs.CodeConfigError, "%s defines the MCP server %s, and %s does so otherwise; give one of them another name",
+			return tongs.Errorf(tongs.CodeConfigError, "%s defines the MCP server %s, and %s defines it differently; give one of them another name",
 				m.Origin, m.Name, to.MCP[at].Origin)
 		}
 	}
