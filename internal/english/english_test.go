@@ -87,7 +87,7 @@ func TestPhrases(t *testing.T) {
 		"Make a custom tool of an archive":                        "Import a custom tool (unapproved)",
 		"a change of one byte has it asked about again":           "any change needs a new approval",
 		"how much is asked: none pre-approves nothing":            "approval mode: safe (follow the rules)",
-		"the decision could not be logged":            "the decision could not be logged",
+		"what it was decided by could not be recorded":            "the decision could not be logged",
 		"and %s does so otherwise":                                "and %s defines it differently",
 		"noSchema could not be made ready":                        "tool noSchema: no schema; add one",
 		`cannot stat "nope": it does not exist`:                   `path "nope" does not exist`,
