@@ -37,7 +37,7 @@ var phrases = []phrase{
 	ban("make of", `\bMake a custom tool of\b`, "Import a custom tool (unapproved)"),
 	ban("asked about again", `\bhas it asked about\b`, "any change needs a new approval"),
 	ban("how much is asked", `\bhow much is asked\b`, "approval mode: safe (follow the rules), none (always ask), all (ask only where required)"),
-	ban("was decided by", `\bwhat it was decided by\b`, "what it was decided by could not be recorded"),
+	ban("was decided by", `\bwhat it was decided by\b`, "the decision could not be logged"),
 	ban("made ready", `\b(could|can) not be made ready\b|\bcannot be made ready\b`, "name what failed, and what to do"),
 	ban("it does not exist", `: it does not exist\b`, `path "nope" does not exist`),
 	ban("nobody could be asked", `\bnobody (could|can|could have) be(en)? asked\b`, "needs a person's approval: reading .env (secrets)"),
