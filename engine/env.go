@@ -62,8 +62,9 @@ func (w *walk) toolCall() *tongs.Call {
 type running struct {
 	walk *walk
 	// ctx is that of the run; life is that of the permit, which lasts until the tool returned or was left behind.
-	ctx, life context.Context
-	timer     *timer
+	ctx   context.Context
+	life  life
+	timer *timer
 
 	mu   sync.Mutex
 	sent []string
@@ -78,7 +79,7 @@ func (r *running) permit() *tongs.Permit {
 	w := r.walk
 	call := *w.call
 	call.Tool = w.spec.Name
-	p := tongs.NewPermit(r.life, &call, w.decision.effects, w.caller.zones(), r)
+	p := tongs.NewPermit(&r.life, &call, w.decision.effects, w.caller.zones(), r)
 	if w.decision.deferred || w.decision.onCopy {
 		p.RunOnCopy()
 	}
@@ -153,7 +154,7 @@ func (r *running) bind(ctx context.Context) (context.Context, context.CancelFunc
 	}
 }
 
-func (r *running) dead() bool { return r.life.Err() != nil }
+func (r *running) dead() bool { return r.life.over.Load() }
 
 // ended returns what was changed under the permit, once nothing more can be: its life must be over, and the context of the
 // run cancelled, so that nobody is asked any more.

@@ -24,9 +24,8 @@ func (w *walk) execute(ctx context.Context) (res *tongs.Result, err error) {
 		return nil, ended(ctx, 0)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	life, revoke := context.WithCancel(w.always)
-	defer revoke()
-	r := &running{walk: w, ctx: ctx, life: life}
+	r := &running{walk: w, ctx: ctx, life: life{Context: w.always}}
+	defer r.life.end()
 	if w.call.Timeout > 0 {
 		r.timer = startTimer(w.call.Timeout, func() { cancel(errTimeout) })
 		defer r.timer.stop()
@@ -43,7 +42,7 @@ func (w *walk) execute(ctx context.Context) (res *tongs.Result, err error) {
 		err = ended(ctx, w.call.Timeout)
 	}
 	cancel(nil)
-	revoke()
+	r.life.end()
 	w.sent = append(w.sent, r.ended()...)
 	w.ran += time.Since(began) - (w.waited - waited)
 	return res, err
