@@ -68,6 +68,19 @@ func TestRunsInTheWorkspace(t *testing.T) {
 	}
 }
 
+func TestProgramKnowsItsCall(t *testing.T) {
+	b := newBench(t, workbench.Options{Mode: tongs.ModeAll})
+	b.script("which", "", `echo "$TONGS_CALL_ID|$TONGS_SESSION_ID|$TONGS_MESSAGE_ID|$TONGS_AGENT"`)
+	call := &tongs.Call{ID: "c1", Session: "s", Message: "m\n1", Agents: []string{"main", "helper"}, Tool: "which"}
+	if res := b.Engine.Call(t.Context(), call); !strings.Contains(res.Content, "c1|s|m\n1|helper") {
+		t.Errorf("%+v", res)
+	}
+	call = &tongs.Call{ID: "c2", Session: "s", Message: "a\x00b", Tool: "which"}
+	if res := b.Engine.Call(t.Context(), call); !strings.Contains(res.Content, "c2|s||") {
+		t.Errorf("%+v", res)
+	}
+}
+
 func TestResults(t *testing.T) {
 	b := newBench(t, workbench.Options{Mode: tongs.ModeAll})
 	b.script("object", "", `echo '{"count": 3, "names": ["a"]}'; echo note >&2`)

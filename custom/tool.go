@@ -243,7 +243,7 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, call *tongs.Call, argv [
 	workspace := env.Files.Host(tongs.Path{Root: tongs.WorkspaceRoot, Rel: "."})
 	cmd := &tongs.Command{
 		Argv: argv, Dir: env.Dir, Effects: effects, Timeout: t.timeout(call),
-		Env:    []string{"FORGE_WORKSPACE=" + workspace, "AGENT_WORKSPACE_ROOT=" + workspace},
+		Env:    append([]string{"FORGE_WORKSPACE=" + workspace, "AGENT_WORKSPACE_ROOT=" + workspace}, about(env.Call)...),
 		Stdout: io.MultiWriter(stdout, object), Stderr: stderr, ReadOnly: !env.Granted.Has(tongs.Write),
 	}
 	exit, err := env.Commands.Run(ctx, cmd)
@@ -272,6 +272,18 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, call *tongs.Call, argv [
 	}
 	res.Error = t.ended(ctx, exit, cmd.Timeout, out.Stderr)
 	return res, err
+}
+
+// about tells the program which call it runs for. What an environment cannot hold is left out.
+func about(call tongs.CallInfo) (vars []string) {
+	for _, v := range [][2]string{
+		{"TONGS_CALL_ID", call.ID}, {"TONGS_SESSION_ID", call.Session}, {"TONGS_MESSAGE_ID", call.Message}, {"TONGS_AGENT", call.Agent()},
+	} {
+		if v[1] != "" && !strings.ContainsRune(v[1], 0) {
+			vars = append(vars, v[0]+"="+v[1])
+		}
+	}
+	return vars
 }
 
 // ended is the error of a program that did not end well, nil for one that did.
