@@ -29,6 +29,8 @@ const Toolset = "mcp"
 // tool is a tool of a server, as it was defined when the tool was made. A server that describes it otherwise by the
 // time of a call is not called.
 type tool struct {
+	// own is set where the server is run on behalf of this program, as the host of a module is.
+	own  bool
 	host *host
 	entry
 	spec *tongs.Spec
@@ -369,6 +371,10 @@ func (t *tool) check(s *session, call *tongs.Call) (*tongs.Spec, json.RawMessage
 	return &spec, checked.Args, err
 }
 
+// MetaCall is the key of a request's metadata with the session, the message and the agent of a call. Only servers that are
+// run on behalf of this program are told.
+const MetaCall = "ai.tongs/call"
+
 // ask makes the call.
 func (t *tool) ask(ctx context.Context, s *session, env *tongs.Env, call *tongs.Call, args json.RawMessage) (*mcp.CallToolResult, error) {
 	limit := t.host.cfg.Timeout
@@ -381,6 +387,9 @@ func (t *tool) ask(ctx context.Context, s *session, env *tongs.Env, call *tongs.
 	defer s.leave(call.ID)
 	params := &mcp.CallToolParams{Name: t.name, Arguments: args}
 	params.SetProgressToken(call.ID)
+	if t.own {
+		params.Meta[MetaCall] = map[string]string{"session": env.Call.Session, "message": env.Call.Message, "agent": env.Call.Agent()}
+	}
 	answer, err := s.client.CallTool(inner, params)
 	switch {
 	case err == nil:

@@ -41,13 +41,13 @@ func (s *Set) Open(ctx context.Context, server string, l Launch) (*Definitions, 
 }
 
 // Use makes a call of a tool that is described by def, and by spec here. A server that describes the tool otherwise, by
-// now, is not called. What it could not reach is a *tongs.Need.
+// now, is not called. It is told which call it is for. What it could not reach is a *tongs.Need.
 func (s *Set) Use(ctx context.Context, server string, l Launch, def *Definition, spec *tongs.Spec, env *tongs.Env, call *tongs.Call) (*tongs.Result, error) {
 	h, err := s.find(server)
 	if err != nil {
 		return nil, err
 	}
-	t := &tool{host: h, entry: entry{name: def.Name, status: Ready, def: def, pinned: def}, spec: spec}
+	t := &tool{host: h, entry: entry{name: def.Name, status: Ready, def: def, pinned: def}, spec: spec, own: true}
 	return t.serve(ctx, env, call, l.launch())
 }
 

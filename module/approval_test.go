@@ -19,7 +19,7 @@ import { word } from './word.js';
 try { fs.writeFileSync('loaded', 'yes'); } catch {}
 export const echo = {
   description: 'Says it again.', inputSchema: { jsonSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } },
-  execute: async ({ text }, { workspace, callId }) => word + text + ' ' + (workspace === process.cwd()) + ' ' + typeof callId,
+  execute: async ({ text }, { workspace, callId, sessionID }) => word + text + ' ' + (workspace === process.cwd()) + ' ' + typeof callId + ' ' + sessionID,
 };
 `
 
@@ -42,7 +42,7 @@ func TestNothingRunsBeforeApproval(t *testing.T) {
 	}
 	contains(t, b.spec("echo").Description, "not approved", "tongs module review tools.js")
 	deny = false
-	if got := b.OK("echo", args{"text": "x"}).Content; got != "one x true string" {
+	if got := b.OK("echo", args{"text": "x"}).Content; got != "one x true string s" {
 		t.Errorf("got %q", got)
 	}
 	if n := len(b.Questions()); n != 1 {

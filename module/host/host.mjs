@@ -143,7 +143,11 @@ async function call(id, params) {
   const control = new AbortController();
   running.set(id, control);
   const callId = String(params._meta?.progressToken ?? id);
-  const options = { workspace, callId, toolCallId: callId, messages: [], abortSignal: control.signal };
+  const { session = "", message = "", agent = "" } = params._meta?.["ai.tongs/call"] ?? {};
+  const options = {
+    workspace, callId, callID: callId, toolCallId: callId, sessionID: session, messageID: message, agent, messages: [],
+    abortSignal: control.signal, abort: control.signal,
+  };
   try {
     let input = asked ? args.input : args;
     if (tool.schema._zod && typeof tool.schema.safeParseAsync === "function") {

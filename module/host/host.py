@@ -46,6 +46,9 @@ class ToolContext:
     """What a function is given that has a parameter ctx or context."""
     workspace: str
     call_id: str
+    session_id: str = ""
+    message_id: str = ""
+    agent: str = ""
 
 
 try:
@@ -313,7 +316,10 @@ def call(id, params):
     tool = tools.get(args.get("tool") if asked else params["name"])
     if tool is None:
         return send({"id": id, "error": {"code": -32602, "message": f"there is no tool {params['name']}"}})
-    ctx = ToolContext(os.environ.get("AGENT_WORKSPACE_ROOT", ""), str((params.get("_meta") or {}).get("progressToken", id)))
+    meta = params.get("_meta") or {}
+    about = meta.get("ai.tongs/call") or {}
+    ctx = ToolContext(os.environ.get("AGENT_WORKSPACE_ROOT", ""), str(meta.get("progressToken", id)),
+                      about.get("session", ""), about.get("message", ""), about.get("agent", ""))
     try:
         value = tool.call(tool.says, args.get("input") or {}, ctx) if asked else tool.call(tool.function, args, ctx)
         if asked:

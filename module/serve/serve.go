@@ -57,7 +57,13 @@ func serve(eng *engine.Engine, t tongs.Tool) gohost.Served {
 	spec := t.Spec()
 	s := gohost.Served{Name: spec.Name, Description: spec.Description, Input: spec.Input, Says: "plan"}
 	s.Call = func(ctx context.Context, id string, args json.RawMessage) (any, string, error) {
-		res := eng.Call(ctx, &tongs.Call{ID: id, Tool: spec.Name, Args: args})
+		call := &tongs.Call{ID: id, Tool: spec.Name, Args: args}
+		call.Session, _ = ctx.Value("sessionId").(string)
+		call.Message, _ = ctx.Value("messageId").(string)
+		if agent, _ := ctx.Value("agent").(string); agent != "" {
+			call.Agents = []string{agent}
+		}
+		res := eng.Call(ctx, call)
 		if res.Error != nil {
 			return nil, "", fmt.Errorf("%s", res.Error.Message)
 		}

@@ -169,7 +169,8 @@ type message struct {
 		Arguments json.RawMessage `json:"arguments"`
 		Request   json.RawMessage `json:"requestId"`
 		Meta      struct {
-			Token any `json:"progressToken"`
+			Token any               `json:"progressToken"`
+			Call  map[string]string `json:"ai.tongs/call"`
 		} `json:"_meta"`
 	} `json:"params"`
 }
@@ -293,6 +294,13 @@ func (h *host) invoke(ctx context.Context, m message) (value any, text string, e
 		return nil, "", fmt.Errorf("%w: there is no tool %s", errArguments, name)
 	}
 	id := fmt.Sprint(m.Params.Meta.Token)
+	for key, value := range map[string]string{
+		"callId": id, "workspace": h.workspace, "sessionId": m.Params.Meta.Call["session"],
+		"messageId": m.Params.Meta.Call["message"], "agent": m.Params.Meta.Call["agent"],
+	} {
+		//lint:ignore SA1029 a module knows no types of ours
+		ctx = context.WithValue(ctx, key, value)
+	}
 	if t.made != nil {
 		if asked {
 			value, err = t.made.Plan(ctx, id, args)
@@ -300,10 +308,6 @@ func (h *host) invoke(ctx context.Context, m message) (value any, text string, e
 		}
 		return t.made.Call(ctx, id, args)
 	}
-	//lint:ignore SA1029 a module knows no types of ours
-	ctx = context.WithValue(ctx, "callId", id)
-	//lint:ignore SA1029 likewise
-	ctx = context.WithValue(ctx, "workspace", h.workspace)
 	f := t.Func.Func
 	if asked {
 		f = t.NeedsApproval
