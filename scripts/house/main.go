@@ -48,11 +48,9 @@ func report(w io.Writer, measures []measure, reasons map[string]string) {
 	fmt.Fprintf(w, "%-52s %9s %7s\n", "measure", "today", "goal")
 	used := map[string]bool{}
 	why := func(name string) string {
-		if r, ok := reasons[name]; ok {
-			used[name] = true
-			return r
-		}
-		return "no reason is given"
+		key, why := reason(reasons, name)
+		used[key] = true
+		return why
 	}
 	for _, m := range measures {
 		goal, mark := "-", ""
