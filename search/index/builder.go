@@ -54,9 +54,6 @@ func NewBuilder() *Builder {
 // Full reports whether the segment has enough blocks.
 func (b *Builder) Full() bool { return b.blocks >= MaxBlocks }
 
-// Size estimates how many bytes the segment will have.
-func (b *Builder) Size() int64 { return int64(b.used) * chunkSize }
-
 // Add adds a file of less than 4 GiB, and returns its number in the segment.
 func (b *Builder) Add(content []byte) (file int) {
 	b.files = append(b.files, uint32(b.blocks))
