@@ -120,23 +120,19 @@ func (a *app) addServers(list []config.MCPServer) error {
 		} else if mcpclient.Fetches(m.Command) && !m.Unconfined {
 			fmt.Fprintln(a.err, "  "+fetchNote(m))
 		}
-		for _, key := range slices.Sorted(maps.Keys(bothOf(m.Env, m.Headers))) {
-			if v := bothOf(m.Env, m.Headers)[key]; secrets.SecretName(key) && !strings.Contains(v, "${") && v != "" {
+		values := maps.Clone(m.Env)
+		if values == nil {
+			values = map[string]string{}
+		}
+		maps.Copy(values, m.Headers)
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if v := values[key]; secrets.SecretName(key) && !strings.Contains(v, "${") && v != "" {
 				fmt.Fprintf(a.err, "  %s is a credential, which stands in the file now; ${VAR} would take it from the environment.\n", terminal.Clean(key))
 			}
 		}
 		fmt.Fprintf(a.err, "  Next: tongs mcp review %s\n", terminal.Clean(m.Name))
 	}
 	return nil
-}
-
-func bothOf(a, b map[string]string) map[string]string {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, b)
-	return all
 }
 
 // userConfig returns the path and the content of the user's own configuration file, which may not exist yet.

@@ -114,6 +114,10 @@ var floors = []struct {
 		[]string{"config", "mcpserver", "console", "internal/terminal", "module/serve", "telemetry", "adapters"},
 	},
 	{
+		"3' configuration of clients", "reads servers out of other clients' files into our configuration",
+		[]string{"internal/clientconfig"},
+	},
+	{
 		"4 wiring", "the only place where the parts meet",
 		[]string{"internal/wire"},
 	},
