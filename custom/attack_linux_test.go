@@ -164,7 +164,7 @@ func TestWritesOutsideFail(t *testing.T) {
 	if left, _ := os.ReadDir(outside); len(left) != 0 {
 		t.Errorf("it made %v", left)
 	}
-	if after, err := os.ReadFile(own); err != nil || !bytes.Equal(before, after) || b.status("vandal").Status != custom.Ready {
+	if after, err := os.ReadFile(own); err != nil || !bytes.Equal(before, after) || b.status("vandal").Status != tongs.StatusReady {
 		t.Errorf("it changed itself: %v, %+v", err, b.status("vandal"))
 	}
 	if entries, _ := os.ReadDir(filepath.Join(b.forge, "vandal")); len(entries) != 2 {

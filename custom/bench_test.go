@@ -29,10 +29,10 @@ func forgeOf(b *testing.B, n int, opt custom.Options) *custom.Set {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(set.Close)
+	b.Cleanup(func() { _ = set.Close() })
 	time.Sleep(2500 * time.Millisecond)
 	for range 3 {
-		if _, err := set.Refresh(); err != nil {
+		if _, err := set.Scan(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -47,7 +47,7 @@ func BenchmarkRefresh(b *testing.B) {
 				set := forgeOf(b, n, opt)
 				b.ReportAllocs()
 				for b.Loop() {
-					if changed, err := set.Refresh(); err != nil || changed {
+					if changed, err := set.Scan(); err != nil || changed {
 						b.Fatal(changed, err)
 					}
 				}
@@ -97,7 +97,7 @@ func BenchmarkCall(b *testing.B) {
 				b.Fatal(err)
 			}
 			h.set = set
-			h.swap()
+			h.refresh()
 			h.OK("hello")
 		}
 	})

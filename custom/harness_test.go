@@ -1,6 +1,7 @@
 package custom_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,7 +52,7 @@ func newBench(t testing.TB, o workbench.Options, change ...func(*custom.Options)
 	b := &bench{forge: workbench.RealDir(t), state: workbench.RealDir(t)}
 	var opt engine.Options
 	b.Bench, opt = workbench.New(t, b.with(o))
-	settings := custom.Options{Dir: b.forge, State: b.state, OnChange: b.swap}
+	settings := custom.Options{Dir: b.forge, State: b.state}
 	for _, c := range change {
 		c(&settings)
 	}
@@ -65,11 +66,10 @@ func newBench(t testing.TB, o workbench.Options, change ...func(*custom.Options)
 	opt.Registry, err = registry.New(append(list, own...)...)
 	b.Must(err)
 	b.registry = opt.Registry
-	opt.Reviewed = b.set.Reviewed
+	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceCustom: &current{b: b}}
 	opt.OnResult = func(*tongs.Call, *tongs.Result) { b.refresh() }
 	b.Engine, err = engine.New(opt)
 	b.Must(err)
-	b.swap()
 	return b
 }
 
@@ -82,26 +82,28 @@ func (b *bench) with(o workbench.Options) workbench.Options {
 	return o
 }
 
-func (b *bench) swap() {
-	if b.registry == nil {
-		return
-	}
-	for _, name := range b.offered {
-		b.registry.Unregister(name)
-	}
-	b.offered = nil
-	for _, t := range b.set.Tools() {
-		if b.registry.Replace(t) == nil { // it may not take every name
-			b.offered = append(b.offered, t.Spec().Name)
-		}
-	}
+// current provides the tools of the set of a bench, which a test may replace by another.
+type current struct {
+	b *bench
+	// told is the set of the last refresh.
+	told any
+}
+
+func (c *current) Tools() []tongs.Tool            { return c.b.set.Tools() }
+func (c *current) Reviewed(src tongs.Source) bool { return c.b.set.Reviewed(src) }
+func (c *current) Close() error                   { return nil }
+
+func (c *current) Refresh(ctx context.Context) bool {
+	changed := c.b.set.Refresh(ctx) || c.told != c.b.set
+	c.told = c.b.set
+	return changed
 }
 
 func (b *bench) refresh() {
-	changed, err := b.set.Refresh()
+	_, err := b.set.Scan()
 	b.Must(err)
-	if changed {
-		b.swap()
+	if b.Engine != nil {
+		b.Must(b.Engine.Refresh(context.Background()))
 	}
 }
 
@@ -148,21 +150,21 @@ func (b *bench) outOfTime(name, body string) *tongs.Result {
 
 func (b *bench) approve(name string) {
 	b.Helper()
-	v, err := b.set.Look(name)
+	v, err := b.set.Look(context.Background(), name)
 	b.Must(err)
-	b.Must(b.set.Approve(v, "test"))
+	b.Must(b.set.Approve(context.Background(), v, "test"))
 }
 
-func (b *bench) status(name string) custom.State {
+func (b *bench) status(name string) tongs.SourceState {
 	b.Helper()
-	_, err := b.set.Refresh()
+	_, err := b.set.Scan()
 	b.Must(err)
 	for _, s := range b.set.States() {
 		if s.Name == name {
 			return s
 		}
 	}
-	return custom.State{}
+	return tongs.SourceState{}
 }
 
 // deny answers every question with no.

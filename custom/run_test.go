@@ -45,7 +45,7 @@ func TestChangingOneByteStopsIt(t *testing.T) {
 		if !strings.Contains(shown, name) || name != "echo-go" && !strings.Contains(shown, "\n+") {
 			t.Errorf("%s: the question shows %q", name, shown)
 		}
-		if s := b.status("echo-go"); name != "echo-go.go" && s.Status != custom.Changed {
+		if s := b.status("echo-go"); name != "echo-go.go" && s.Status != tongs.StatusChanged {
 			t.Errorf("%s: %+v", name, s)
 		}
 		b.approve("echo-go")

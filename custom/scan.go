@@ -1,6 +1,7 @@
 package custom
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -54,9 +55,16 @@ func (s *snapshot) find(name string) *entry {
 // watchTime is how long nothing is looked at because nothing was heard of: some file systems tell less than others.
 const watchTime = 30 * time.Second
 
-// Refresh looks at the forge again and reports whether a tool changed, came or went. What has the stat identity it had is
+// Refresh implements engine.Provider: it looks at the forge again. A forge that cannot be read stays as it was.
+func (s *Set) Refresh(context.Context) (changed bool) {
+	_, _ = s.Scan()
+	now := s.version.Load()
+	return s.told.Swap(now) != now
+}
+
+// Scan looks at the forge again and reports whether a tool changed, came or went. What has the stat identity it had is
 // not read. It is safe for concurrent use; readers of the set never wait for it.
-func (s *Set) Refresh() (changed bool, err error) {
+func (s *Set) Scan() (changed bool, err error) {
 	s.refreshing.Lock()
 	defer s.refreshing.Unlock()
 	began := time.Now()
@@ -93,7 +101,7 @@ func (s *Set) Refresh() (changed bool, err error) {
 }
 
 // Close ends what the set does between calls. It can be used all the same.
-func (s *Set) Close() {
+func (s *Set) Close() error {
 	s.refreshing.Lock()
 	defer s.refreshing.Unlock()
 	s.closed = true
@@ -101,6 +109,7 @@ func (s *Set) Close() {
 		s.watch.close()
 		s.watch = nil
 	}
+	return nil
 }
 
 // dirs are the directories whose changes matter.
@@ -138,6 +147,9 @@ func (s *Set) rescan(before *snapshot) (changed bool, err error) {
 	next, changed, err := s.scan(before)
 	if err == nil && next != before {
 		s.current.Store(next)
+	}
+	if changed {
+		s.version.Add(1)
 	}
 	return changed, err
 }

@@ -2,6 +2,7 @@ package custom
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -43,8 +44,6 @@ type Options struct {
 	// Watch is for a program that lives on: a refresh then costs nothing while nothing happens, where the system tells. Such a
 	// set must be closed.
 	Watch bool
-	// OnChange is called after a refresh that a call caused found tools changed.
-	OnChange func()
 }
 
 // Set is the tools of one forge. It is safe for concurrent use. Nothing runs until a tool is called.
@@ -57,10 +56,12 @@ type Set struct {
 	scanned time.Time
 	closed  bool
 	// settles is settleTime, except in tests.
-	settles  time.Duration
-	current  atomic.Pointer[snapshot]
-	verified sync.Map // digests of copies to the files they had when they were read
-	cost     cost
+	settles time.Duration
+	current atomic.Pointer[snapshot]
+	// version counts the changes of current, told is that of the last refresh.
+	version, told atomic.Int64
+	verified      sync.Map // digests of copies to the files they had when they were read
+	cost          cost
 }
 
 // New returns the set of the tools in the forge, as they are now.
@@ -82,9 +83,6 @@ func New(opt Options) (*Set, error) {
 	if opt.Taken == nil {
 		opt.Taken = func(string) string { return "" }
 	}
-	if opt.OnChange == nil {
-		opt.OnChange = func() {}
-	}
 	s := &Set{opt: opt, store: store{opt.State}, settles: settleTime}
 	s.current.Store(&snapshot{})
 	s.store.sweep(time.Now())
@@ -93,7 +91,7 @@ func New(opt Options) (*Set, error) {
 			return nil, tongs.Errorf(tongs.CodeConfigError, "approvals of custom tools cannot be kept: %w", err)
 		}
 	}
-	if _, err := s.Refresh(); err != nil {
+	if _, err := s.Scan(); err != nil {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "the custom tools in %s cannot be read: %w", dir, err)
 	}
 	return s, nil
@@ -114,76 +112,47 @@ func (s *Set) Dir() string { return s.opt.Dir }
 // Programs is the private directory of what runs, which a sandbox must let its own programs see.
 func (s *Set) Programs() string { return s.store.programs() }
 
-// Status says how far a tool can be used.
-type Status string
-
-// The states of a tool.
-const (
-	// Ready: as it was when a person approved it.
-	Ready Status = "ready"
-	// Changed: not as it was when a person approved it.
-	Changed Status = "changed"
-	// Unreviewed: nobody approved it yet.
-	Unreviewed Status = "not approved"
-	// Disabled: a person switched it off.
-	Disabled Status = "disabled"
-	// Broken: it cannot be used, and State.Detail says why.
-	Broken Status = "broken"
-)
-
-func (e *entry) status() Status {
+func (e *entry) status() tongs.Status {
 	switch {
 	case e.record.Disabled:
-		return Disabled
+		return tongs.StatusDisabled
 	case e.problem != "":
-		return Broken
+		return tongs.StatusBroken
 	case e.record.Digest == "":
-		return Unreviewed
+		return tongs.StatusUnapproved
 	case e.record.Digest != e.digest:
-		return Changed
+		return tongs.StatusChanged
 	}
-	return Ready
-}
-
-// State is what is known of a tool.
-type State struct {
-	Name        string    `json:"name"`
-	Status      Status    `json:"status"`
-	Detail      string    `json:"detail,omitempty"`
-	Version     string    `json:"version,omitempty"`
-	Description string    `json:"description,omitempty"`
-	Language    string    `json:"language,omitempty"`
-	Dir         string    `json:"dir"`
-	Digest      string    `json:"digest,omitempty"`
-	ApprovedBy  string    `json:"approvedBy,omitempty"`
-	ApprovedAt  time.Time `json:"approvedAt,omitzero"`
+	return tongs.StatusReady
 }
 
 // States returns what is known of each tool, by name, the broken ones too.
-func (s *Set) States() []State {
-	list := []State{}
+func (s *Set) States() []tongs.SourceState {
+	list := []tongs.SourceState{}
 	for _, e := range s.current.Load().entries {
 		list = append(list, e.state())
 	}
 	return list
 }
 
-func (e *entry) state() State {
-	st := State{
-		Name: e.name, Status: e.status(), Dir: e.dir, Digest: e.digest, Language: e.source(),
+func (e *entry) state() tongs.SourceState {
+	st := tongs.SourceState{
+		Kind: tongs.SourceCustom, Name: e.name, Status: e.status(), Where: e.dir, Digest: e.digest, Language: e.source(),
 		ApprovedBy: e.record.ApprovedBy, ApprovedAt: e.record.ApprovedAt,
 	}
 	if e.manifest != nil {
 		st.Version, st.Description = e.manifest.Version, e.manifest.Description
 	}
+	approve := "tongs forge approve " + e.name
 	switch st.Status {
-	case Broken:
+	case tongs.StatusBroken:
 		st.Detail = e.problem
-	case Unreviewed, Changed:
-		st.Detail = "a person has to look at it: tongs forge approve " + e.name
-	case Disabled:
-		st.Detail = "tongs forge approve " + e.name + " offers it again"
+	case tongs.StatusUnapproved, tongs.StatusChanged:
+		st.Detail, st.Next = "a person has to look at it: "+approve, approve
+	case tongs.StatusDisabled:
+		st.Detail, st.Next = approve+" offers it again", approve
 	}
+	st.Tools = []tongs.ToolState{{Name: st.Name, Status: st.Status, Detail: st.Detail}}
 	return st
 }
 
@@ -192,7 +161,7 @@ func (e *entry) state() State {
 func (s *Set) Tools() []tongs.Tool {
 	var tools []tongs.Tool
 	for _, e := range s.current.Load().entries {
-		if e.tool != nil && e.status() != Disabled {
+		if e.tool != nil && e.status() != tongs.StatusDisabled {
 			tools = append(tools, e.tool)
 		}
 	}
@@ -207,7 +176,7 @@ func (s *Set) Reviewed(src tongs.Source) bool {
 
 // find returns the entry of a tool, looked at again.
 func (s *Set) find(name string) (*entry, error) {
-	if _, err := s.Refresh(); err != nil {
+	if _, err := s.Scan(); err != nil {
 		return nil, err
 	}
 	return s.known(name)
@@ -231,18 +200,15 @@ func (s *Set) known(name string) (*entry, error) {
 		name, shown.Cut(strings.Join(names, ", "), maxText))
 }
 
-// Review is a tool as it is, beside what was approved.
-type Review struct {
-	State State
-	// Text shows a person what would be approved: all of it, or what changed.
-	Text string
-	// Before says that something was approved already; Changed is false where that is what there is.
-	Before, Changed bool
-	content         *content
+// seen is what a person was shown: the content of a tool of this set.
+type seen struct {
+	set     *Set
+	name    string
+	content *content
 }
 
-// Look reads a tool for a person to approve.
-func (s *Set) Look(name string) (*Review, error) {
+// Look implements engine.Reviewable: it reads a tool for a person to approve.
+func (s *Set) Look(_ context.Context, name string) (*tongs.Review, error) {
 	e, err := s.find(name)
 	if err != nil {
 		return nil, err
@@ -254,9 +220,8 @@ func (s *Set) Look(name string) (*Review, error) {
 	if digest(c.files) != e.digest && e.problem == "" {
 		return nil, stale(name)
 	}
-	v := &Review{State: e.state(), content: c, Before: e.record.Digest != "", Changed: e.record.Digest != e.digest || e.record.Disabled}
-	v.Text = s.show(e, c)
-	return v, nil
+	changed := e.record.Digest != e.digest || e.record.Disabled
+	return tongs.NewReview(e.state(), s.show(e, c), e.record.Digest != "", changed, &seen{s, e.name, c}), nil
 }
 
 // show writes a tool out: how it differs from what was approved, where that is known.
@@ -296,9 +261,13 @@ func (s *Set) sound(want string) bool {
 	return true
 }
 
-// Approve has the tool run as it was looked at. By says who approved it.
-func (s *Set) Approve(v *Review, by string) error {
-	e, err := s.find(v.State.Name)
+// Approve implements engine.Reviewable: it has the tool run as it was looked at.
+func (s *Set) Approve(_ context.Context, review *tongs.Review, by string) error {
+	v, ok := review.Seen().(*seen)
+	if !ok || v.set != s {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "this is no review of a custom tool that is here")
+	}
+	e, err := s.find(v.name)
 	if err != nil {
 		return err
 	}
@@ -347,12 +316,9 @@ func (s *Set) Remove(name string) error {
 	return errors.Join(err, s.store.remove(name), s.changed())
 }
 
-// changed refreshes the set and tells whoever offers its tools.
+// changed looks at the forge again, which somebody just changed.
 func (s *Set) changed() error {
-	changed, err := s.Refresh()
-	if changed {
-		s.opt.OnChange()
-	}
+	_, err := s.Scan()
 	return err
 }
 

@@ -2,6 +2,7 @@ package custom_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,16 +34,16 @@ func TestBrokenToolsAreListedWithTheirReason(t *testing.T) {
 		"linked": "link", "bad name": "no name of a tool",
 	} {
 		s := b.status(name)
-		if s.Status != custom.Broken || !strings.Contains(s.Detail, says) {
+		if s.Status != tongs.StatusBroken || !strings.Contains(s.Detail, says) {
 			t.Errorf("%s: %+v, want ...%s", name, s, says)
 		}
 		if strings.Contains(name, " ") {
 			continue
 		}
-		b.swap()
+		b.refresh()
 		b.Fails(tongs.CodeConfigError, says, b.Call(name))
 	}
-	if s := b.status("fine"); s.Status != custom.Unreviewed {
+	if s := b.status("fine"); s.Status != tongs.StatusUnapproved {
 		t.Errorf("%+v", s)
 	}
 	b.Must(os.RemoveAll(filepath.Join(b.forge, "fine")))
@@ -56,11 +57,11 @@ func TestChangesAreSeen(t *testing.T) {
 	b.script("a", "", "echo a")
 	b.age()
 	for range 3 {
-		if _, err := b.set.Refresh(); err != nil {
+		if _, err := b.set.Scan(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if s := b.status("a"); s.Status != custom.Ready {
+	if s := b.status("a"); s.Status != tongs.StatusReady {
 		t.Fatalf("touching it changed it: %+v", s)
 	}
 	for name, change := range map[string]func() error{
@@ -73,26 +74,26 @@ func TestChangesAreSeen(t *testing.T) {
 		b.age()
 		b.approve("a")
 		b.Must(change())
-		if s := b.status("a"); s.Status != custom.Changed {
+		if s := b.status("a"); s.Status != tongs.StatusChanged {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
 	b.approve("a")
 	b.Must(b.set.Disable("a"))
-	if s := b.status("a"); s.Status != custom.Disabled || len(b.set.Tools()) != 0 {
+	if s := b.status("a"); s.Status != tongs.StatusDisabled || len(b.set.Tools()) != 0 {
 		t.Errorf("%+v", s)
 	}
 	b.approve("a")
 	// Another process sees what was approved, and reads nothing for it but stat identities.
 	other, err := custom.New(custom.Options{Dir: b.forge, State: b.state})
 	b.Must(err)
-	if s := other.States(); len(s) != 1 || s[0].Status != custom.Ready {
+	if s := other.States(); len(s) != 1 || s[0].Status != tongs.StatusReady {
 		t.Errorf("%+v", s)
 	}
 	b.Must(b.set.Disable("a"))
-	changed, err := other.Refresh()
+	changed, err := other.Scan()
 	b.Must(err)
-	if s := other.States(); !changed || s[0].Status != custom.Disabled {
+	if s := other.States(); !changed || s[0].Status != tongs.StatusDisabled {
 		t.Errorf("%t %+v", changed, s)
 	}
 }
@@ -106,13 +107,13 @@ func TestWatch(t *testing.T) {
 	listen := func() {
 		t.Helper()
 		for range 3 { // until it listens, and finds nothing new
-			_, err := b.set.Refresh()
+			_, err := b.set.Scan()
 			b.Must(err)
 		}
 		if !b.set.Watching() {
 			t.Fatal("nothing is listened for")
 		}
-		if changed, err := b.set.Refresh(); changed || err != nil {
+		if changed, err := b.set.Scan(); changed || err != nil {
 			t.Fatalf("changed by itself: %v", err)
 		}
 	}
@@ -125,25 +126,25 @@ func TestWatch(t *testing.T) {
 	for _, step := range []struct {
 		what   string
 		change func()
-		want   custom.Status
+		want   tongs.Status
 	}{
-		{"program in place", write("run", "#!/bin/sh\necho b\n", 0o755), custom.Changed},
+		{"program in place", write("run", "#!/bin/sh\necho b\n", 0o755), tongs.StatusChanged},
 		{"approved elsewhere", func() {
-			v, err := other.Look("a")
+			v, err := other.Look(context.Background(), "a")
 			b.Must(err)
-			b.Must(other.Approve(v, "test"))
-		}, custom.Ready},
-		{"a new file", write("data", "x", 0o644), custom.Changed},
-		{"a file removed", func() { b.Must(os.Remove(filepath.Join(dir, "data"))) }, custom.Ready},
-		{"no longer executable", func() { b.Must(os.Chmod(filepath.Join(dir, "run"), 0o644)) }, custom.Broken},
-		{"executable again", func() { b.Must(os.Chmod(filepath.Join(dir, "run"), 0o755)) }, custom.Ready},
-		{"disabled elsewhere", func() { b.Must(other.Disable("a")) }, custom.Disabled},
+			b.Must(other.Approve(context.Background(), v, "test"))
+		}, tongs.StatusReady},
+		{"a new file", write("data", "x", 0o644), tongs.StatusChanged},
+		{"a file removed", func() { b.Must(os.Remove(filepath.Join(dir, "data"))) }, tongs.StatusReady},
+		{"no longer executable", func() { b.Must(os.Chmod(filepath.Join(dir, "run"), 0o644)) }, tongs.StatusBroken},
+		{"executable again", func() { b.Must(os.Chmod(filepath.Join(dir, "run"), 0o755)) }, tongs.StatusReady},
+		{"disabled elsewhere", func() { b.Must(other.Disable("a")) }, tongs.StatusDisabled},
 		{"moved away", func() { b.Must(os.Rename(dir, dir+"2")) }, ""},
-		{"and back", func() { b.Must(os.Rename(dir+"2", dir)) }, custom.Disabled},
+		{"and back", func() { b.Must(os.Rename(dir+"2", dir)) }, tongs.StatusDisabled},
 	} {
 		listen()
 		step.change()
-		if changed, err := b.set.Refresh(); !changed || err != nil {
+		if changed, err := b.set.Scan(); !changed || err != nil {
 			t.Errorf("%s: not heard of, %v", step.what, err)
 		}
 		if s := b.status("a"); s.Status != step.want {
@@ -151,7 +152,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	b.set.Close()
-	if _, err := b.set.Refresh(); err != nil || b.set.Watching() {
+	if _, err := b.set.Scan(); err != nil || b.set.Watching() {
 		t.Errorf("closed, it listens: %v", err)
 	}
 }
@@ -178,9 +179,9 @@ func TestAForgeThatIsMadeLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := early.Look("a")
+	v, err := early.Look(context.Background(), "a")
 	if err == nil {
-		err = early.Approve(v, "test")
+		err = early.Approve(context.Background(), v, "test")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +190,7 @@ func TestAForgeThatIsMadeLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := late.States(); len(s) != 1 || s[0].Status != custom.Ready {
+	if s := late.States(); len(s) != 1 || s[0].Status != tongs.StatusReady {
 		t.Errorf("%+v", s)
 	}
 }
@@ -209,11 +210,11 @@ func TestConcurrentRefreshes(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if _, err := b.set.Refresh(); err != nil {
+				if _, err := b.set.Scan(); err != nil {
 					t.Error(err)
 				}
 				for _, s := range b.set.States() {
-					if s.Status == custom.Broken {
+					if s.Status == tongs.StatusBroken {
 						t.Errorf("half-made: %+v", s)
 					}
 				}
@@ -343,7 +344,7 @@ func TestExportAndImport(t *testing.T) {
 	if name, err := other.Import(bytes.NewReader(data)); err != nil || name != "a" {
 		t.Fatal(name, err)
 	}
-	if s := other.States(); len(s) != 1 || s[0].Status != custom.Unreviewed || s[0].Digest != b.status("a").Digest {
+	if s := other.States(); len(s) != 1 || s[0].Status != tongs.StatusUnapproved || s[0].Digest != b.status("a").Digest {
 		t.Errorf("%+v", s)
 	}
 	for cut := range len(data) {

@@ -21,11 +21,11 @@ func TestRecordsOfOthersCountForNothing(t *testing.T) {
 	b.script("off", "", "echo off")
 	b.Must(b.set.Disable("off"))
 	var err error
-	b.set, err = custom.New(custom.Options{Dir: b.forge, State: b.state, NoApprovals: true, OnChange: b.swap})
+	b.set, err = custom.New(custom.Options{Dir: b.forge, State: b.state, NoApprovals: true})
 	b.Must(err)
-	b.swap()
+	b.refresh()
 	for _, name := range []string{"fine", "bad"} {
-		if s := b.status(name); s.Status != custom.Unreviewed || s.ApprovedBy != "" {
+		if s := b.status(name); s.Status != tongs.StatusUnapproved || s.ApprovedBy != "" {
 			t.Errorf("%+v", s)
 		}
 		if tool, ok := b.registry.Get(name); !ok || !strings.Contains(tool.Spec().Description, "Not approved yet") || b.set.Reviewed(tool.Spec().Source) {
@@ -37,7 +37,7 @@ func TestRecordsOfOthersCountForNothing(t *testing.T) {
 			t.Errorf("%s: %+v", name, q)
 		}
 	}
-	if s := b.status("off"); s.Status != custom.Disabled {
+	if s := b.status("off"); s.Status != tongs.StatusDisabled {
 		t.Errorf("%+v", s)
 	}
 }

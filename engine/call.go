@@ -19,7 +19,6 @@ func (e *Engine) run(ctx context.Context, c *caller, call *tongs.Call) (res *ton
 	}
 	defer func() { res = w.close(res, recover()) }()
 
-	e.opt.Refresh()
 	if err := w.lookup(ctx); err != nil {
 		return failure(ctx, err)
 	}

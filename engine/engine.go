@@ -24,8 +24,11 @@ import (
 // Options are what an engine is made of. The zero value works, and is strict: no tools, no files, nobody to ask,
 // everything remembered in memory only.
 type Options struct {
-	// Registry holds the tools; it may change while the engine runs. Nil is an empty one.
+	// Registry holds the tools; it may change while the engine runs. Nil is an empty one. Nobody vouches for tools that are
+	// registered in it and are not built in.
 	Registry *registry.Registry
+	// Providers supply further tools, by the kind of source that all tools of a provider are of.
+	Providers map[tongs.SourceKind]Provider
 	// Workspace holds the files; nil gives tools none.
 	Workspace *workspace.Workspace
 	// Rules returns the rules in force; it is called for each call. Nil means none.
@@ -33,9 +36,6 @@ type Options struct {
 	Mode  tongs.Mode
 	// Granted are the permissions that tools can have here; zero means all.
 	Granted tongs.Permissions
-	// Reviewed reports whether a person approved the code of a tool that is not built in, at its digest; only then
-	// does the tool's own word count in its favour. Nil means that nobody did.
-	Reviewed func(tongs.Source) bool
 	// Approval asks people. Nil means that there is nobody: what would be asked is refused.
 	Approval *approval.Desk
 	// Grants remembers approvals, Audit the calls, State what tools know of a session. Nil keeps them in memory.
@@ -52,9 +52,6 @@ type Options struct {
 	Outcomes func(context.Context) bool
 	// Direct asks about programs that nobody spoke of before they run, also where they could run on a copy first.
 	Direct bool
-	// Refresh brings the registry up to date. It is called before each call is looked up and before tools are listed, by many
-	// at a time, and must be quick where nothing changed. Nil means that the registry is always up to date.
-	Refresh func()
 	// OnResult observes every result, before it is returned. It must not keep or change it.
 	OnResult func(*tongs.Call, *tongs.Result)
 	// Observe is told what happens to calls while they walk. It is called by whoever runs the call, several at a time, and
@@ -67,6 +64,7 @@ type Options struct {
 // Engine calls tools. It implements tongs.Caller and is safe for concurrent use.
 type Engine struct {
 	opt       Options
+	supplies  *supplies
 	validator schema.Validator
 	// session is that of calls which name none.
 	session string
@@ -88,12 +86,6 @@ func New(opt Options) (*Engine, error) {
 	}
 	if opt.Rules == nil {
 		opt.Rules = func() []tongs.Rule { return nil }
-	}
-	if opt.Refresh == nil {
-		opt.Refresh = func() {}
-	}
-	if opt.Reviewed == nil {
-		opt.Reviewed = func(tongs.Source) bool { return false }
 	}
 	if opt.Granted == 0 {
 		opt.Granted = tongs.AllPermissions
@@ -122,7 +114,11 @@ func New(opt Options) (*Engine, error) {
 	if opt.Grace == 0 {
 		opt.Grace = 2 * time.Second
 	}
-	e := &Engine{opt: opt, session: id.New("s")}
+	supplies, err := newSupplies(opt.Registry, opt.Providers)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{opt: opt, session: id.New("s"), supplies: supplies}
 	if opt.Workspace != nil {
 		e.roots, e.zones = opt.Workspace.Digest(), opt.Workspace.Zones()
 	}
@@ -145,7 +141,6 @@ func (e *Engine) Within(scope tongs.Scope) tongs.Caller { return (&caller{engine
 // Validate checks arguments without planning or executing the call, and returns them repaired and completed.
 func (e *Engine) Validate(ctx context.Context, tool string, args json.RawMessage) (schema.Checked, error) {
 	w := e.walk(&caller{engine: e}, &tongs.Call{Tool: tool, Args: args})
-	e.opt.Refresh()
 	if err := w.lookup(ctx); err != nil {
 		return schema.Checked{}, err
 	}
@@ -156,7 +151,7 @@ func (e *Engine) Validate(ctx context.Context, tool string, args json.RawMessage
 // Tools returns the specs that a caller of this engine can call, in stable order. Lazy tools are made for it; those
 // that fail are returned as they stand, with the reason in the second value.
 func (e *Engine) Tools(ctx context.Context) (specs []*tongs.Spec, broken map[string]error) {
-	e.opt.Refresh()
+	_ = e.Refresh(ctx) // where ctx ended, those that are known are listed
 	for _, entry := range e.opt.Registry.Set().Entries() {
 		spec := entry.Tool.Spec()
 		tool, err := e.opt.Registry.Ready(ctx, entry, e.initContext(tongs.Path{Rel: "."}))
@@ -174,6 +169,13 @@ func (e *Engine) Tools(ctx context.Context) (specs []*tongs.Spec, broken map[str
 	}
 	return specs, broken
 }
+
+// Refresh takes up what providers changed. Every call does it too; a program that lives on does so to tell its clients
+// before their next call. The error is that ctx ended first.
+func (e *Engine) Refresh(ctx context.Context) error { return e.supplies.refresh(ctx) }
+
+// Faults say which tools of providers are not offered, and which providers fail, as of the last refresh.
+func (e *Engine) Faults() []registry.Fault { return e.supplies.faults() }
 
 // dir is the directory of the workspace, empty where there is none.
 func (e *Engine) dir() string {
@@ -211,7 +213,6 @@ func (c *caller) Call(ctx context.Context, call *tongs.Call) *tongs.Result {
 
 func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanation, error) {
 	w := c.engine.walk(c, call)
-	c.engine.opt.Refresh()
 	if err := w.lookup(ctx); err != nil {
 		return nil, err
 	}

@@ -92,6 +92,9 @@ func (w *walk) lookup(ctx context.Context) (err error) {
 	if err := w.resolveDir(); err != nil {
 		return err
 	}
+	if err := w.engine.Refresh(ctx); err != nil {
+		return err
+	}
 	name := w.call.Tool
 	var kinds []tongs.SourceKind
 	for range 4 {
@@ -193,6 +196,9 @@ func (w *walk) find(ctx context.Context, name string, kinds []tongs.SourceKind) 
 		return tongs.Errorf(tongs.CodeConfigError, "tool %s: %w", name, err)
 	}
 	w.entry, w.tool, w.spec = entry, tool, tool.Spec()
+	if err := genuine(entry, w.spec.Source); err != nil {
+		return err
+	}
 	w.names = append(w.names, names...)
 	if missing := w.spec.Needs &^ w.caller.granted(); missing != 0 {
 		return tongs.Errorf(tongs.CodePermissionDenied, "%s needs the permission %s, which is not granted here", w.spec.Name, missing)

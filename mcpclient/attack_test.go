@@ -49,16 +49,14 @@ func TestServersThatDoNotStart(t *testing.T) {
 	for mode, want := range map[string]string{"crash": "no licence found"} {
 		d.opt.Servers[0].Env = map[string]string{"MCP_TEST_SERVER": mode}
 		d.restart(t)
-		effects, _ := d.set.Effects("srv")
-		_, err := d.set.Look(t.Context(), "srv", d.confined.Commands(d.permit(effects)), d.dir)
+		_, err := d.set.Look(t.Context(), "srv")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "exit code 7") {
 			t.Errorf("%s: %v", mode, err)
 		}
 	}
 	d.opt.Servers[0].Command = "/no/such/program"
 	d.restart(t)
-	effects, _ := d.set.Effects("srv")
-	if _, err := d.set.Look(t.Context(), "srv", d.confined.Commands(d.permit(effects)), d.dir); err == nil {
+	if _, err := d.set.Look(t.Context(), "srv"); err == nil {
 		t.Error("a program that is not there was started")
 	}
 	// One that never answers is given up with its caller, and nothing of it is left.
@@ -68,9 +66,8 @@ func TestServersThatDoNotStart(t *testing.T) {
 	for _, mode := range []string{"silent", "deaf"} {
 		d.opt.Servers[0].Env = map[string]string{"MCP_TEST_SERVER": mode}
 		d.restart(t)
-		effects, _ = d.set.Effects("srv")
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		if _, err := d.set.Look(ctx, "srv", d.confined.Commands(d.permit(effects)), d.dir); err == nil {
+		if _, err := d.set.Look(ctx, "srv"); err == nil {
 			t.Errorf("%s: connected", mode)
 		}
 		cancel()

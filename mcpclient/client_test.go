@@ -68,7 +68,7 @@ func TestDefinitionsArePinned(t *testing.T) {
 	if !v.Changed || !strings.Contains(v.Text, "-description: Says what it is told.\n+description: Says") || strings.Contains(v.Text, "tool pid") {
 		t.Errorf("review:\n%s", v.Text)
 	}
-	if err := d.set.Approve(v, "test"); err != nil {
+	if err := d.set.Approve(context.Background(), v, "test"); err != nil {
 		t.Fatal(err)
 	}
 	d.ok(t, "echo", "free again")
@@ -80,12 +80,12 @@ func TestDefinitionsArePinned(t *testing.T) {
 func TestFirstSightIsAReview(t *testing.T) {
 	d := newDesk(t, func(o *mcpclient.Options) { o.Servers[0].Tools = []string{"echo", "missing"} })
 	d.rules = []tongs.Rule{{Tool: "srv__*", Decision: tongs.PreApproved, Layer: tongs.LayerUser}}
-	if st := d.set.States()[0]; st.Status != "not reviewed" || st.Live || len(st.Tools) != 2 || st.Tools[0].Status != mcpclient.Unseen {
+	if st := d.set.States()[0]; st.Status != tongs.StatusUnapproved || st.Running || len(st.Tools) != 2 || st.Tools[0].Status != tongs.StatusUnseen {
 		t.Errorf("%+v", st)
 	}
 	d.say = func(approval.Question) bool { return false }
 	d.fails(t, "echo", "x", tongs.CodeDenied)
-	if d.set.States()[0].Live {
+	if d.set.States()[0].Running {
 		t.Error("the server was started without approval")
 	}
 	d.say = func(approval.Question) bool { return true }
@@ -112,7 +112,7 @@ func TestApprovalIsOfTheServerAsConfigured(t *testing.T) {
 	d.review(t)
 	d.opt.Servers[0].Env = map[string]string{"MCP_TEST_SERVER": "on", "MORE": "1"}
 	d.restart(t)
-	if st := d.set.States()[0]; st.Status != "not reviewed" || len(st.Tools) != 0 {
+	if st := d.set.States()[0]; st.Status != tongs.StatusUnapproved || len(st.Tools) != 0 {
 		t.Errorf("%+v", st)
 	}
 	d.opt.Servers[0].Env = map[string]string{"MCP_TEST_SERVER": "on"}

@@ -11,7 +11,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/mcpclient"
-	"github.com/tongs-ai/tongs/registry"
 )
 
 // The tools of a server are used after a person approved what it says of itself.
@@ -33,25 +32,17 @@ func Example() {
 	}
 	defer set.Close()
 	ctx := context.Background()
-	review, err := set.Look(ctx, "greeter", nil, "")
+	review, err := set.Look(ctx, "greeter")
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(review.Now.Tools[0].Description) // a person reads review.Text
-	if err := set.Approve(review, "ann"); err != nil {
+	fmt.Println(mcpclient.Said(review).Tools[0].Description) // a person reads review.Text
+	if err := set.Approve(ctx, review, "ann"); err != nil {
 		panic(err)
 	}
 
-	tools, err := set.Tools()
-	if err != nil {
-		panic(err)
-	}
-	reg, err := registry.New(tools...)
-	if err != nil {
-		panic(err)
-	}
 	free := []tongs.Rule{{Tool: "greeter__greet", Decision: tongs.PreApproved, Layer: tongs.LayerUser}}
-	agent, err := engine.New(engine.Options{Registry: reg, Rules: func() []tongs.Rule { return free }})
+	agent, err := engine.New(engine.Options{Providers: map[tongs.SourceKind]engine.Provider{tongs.SourceMCP: set}, Rules: func() []tongs.Rule { return free }})
 	if err != nil {
 		panic(err)
 	}

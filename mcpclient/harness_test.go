@@ -28,6 +28,8 @@ type desk struct {
 	opt      mcpclient.Options
 	engine   *engine.Engine
 	registry *registry.Registry
+	// around goes around what starts servers by hand.
+	around   func(tongs.Commands) tongs.Commands
 	confined *confine.Confiner
 	dir      string
 	rules    []tongs.Rule
@@ -92,14 +94,20 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 		edit(&d.opt)
 	}
 	d.opt.OnChange = d.swap
+	d.opt.ByHand = func(_ context.Context, _ string, effects []tongs.Effect) (tongs.Commands, string) {
+		commands := d.confined.Commands(d.permit(effects))
+		if d.around != nil {
+			commands = d.around(commands)
+		}
+		return commands, d.dir
+	}
 	if d.set, err = mcpclient.New(d.opt); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(d.set.Close)
+	tb.Cleanup(func() { _ = d.set.Close() })
 	if d.registry, err = registry.New(); err != nil {
 		tb.Fatal(err)
 	}
-	d.swap()
 	person := approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -107,10 +115,11 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 		return approval.Answer{Approved: d.say(q)}, nil
 	})
 	d.engine, err = engine.New(engine.Options{
-		Registry: d.registry, Workspace: ws, Commands: d.confined.Commands, Reviewed: d.set.Reviewed,
-		Output:   output.Bounds{Spill: spill},
-		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}},
-		Rules:    func() []tongs.Rule { return d.rules },
+		Registry: d.registry, Workspace: ws, Commands: d.confined.Commands,
+		Providers: map[tongs.SourceKind]engine.Provider{tongs.SourceMCP: &current{b: d, told: d.set}},
+		Output:    output.Bounds{Spill: spill},
+		Approval:  &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}},
+		Rules:     func() []tongs.Rule { return d.rules },
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -118,20 +127,28 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 	return d
 }
 
-// swap makes the tools of the servers those of the registry.
+// current provides the tools of the set of a bench, which a test may replace by another.
+type current struct {
+	b *desk
+	// told is the set of the last refresh.
+	told any
+}
+
+func (c *current) Tools() []tongs.Tool            { return c.b.set.Tools() }
+func (c *current) Reviewed(src tongs.Source) bool { return c.b.set.Reviewed(src) }
+func (c *current) Close() error                   { return nil }
+
+func (c *current) Refresh(ctx context.Context) bool {
+	changed := c.b.set.Refresh(ctx) || c.told != c.b.set
+	c.told = c.b.set
+	return changed
+}
+
+// swap makes the tools of the servers those of the engine.
 func (d *desk) swap() {
-	if d.registry == nil {
-		return
+	if d.engine != nil {
+		_ = d.engine.Refresh(context.Background())
 	}
-	tools, err := d.set.Tools()
-	if err != nil {
-		panic(err)
-	}
-	set, err := registry.NewSet(tools...)
-	if err != nil {
-		panic(err)
-	}
-	d.registry.Swap(set)
 }
 
 // permit is that of a person who starts a server by hand.
@@ -139,13 +156,9 @@ func (d *desk) permit(effects []tongs.Effect) *tongs.Permit {
 	return tongs.NewPermit(context.Background(), &tongs.Call{ID: "by-hand"}, effects, []tongs.Zone{{Path: tongs.Path{Rel: "."}, Writable: true}}, nil)
 }
 
-func (d *desk) look(tb testing.TB) *mcpclient.Review {
+func (d *desk) look(tb testing.TB) *tongs.Review {
 	tb.Helper()
-	effects, err := d.set.Effects("srv")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	v, err := d.set.Look(context.Background(), "srv", d.confined.Commands(d.permit(effects)), d.dir)
+	v, err := d.set.Look(context.Background(), "srv")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -155,7 +168,7 @@ func (d *desk) look(tb testing.TB) *mcpclient.Review {
 // review approves what the server says now.
 func (d *desk) review(tb testing.TB) {
 	tb.Helper()
-	if err := d.set.Approve(d.look(tb), "test"); err != nil {
+	if err := d.set.Approve(context.Background(), d.look(tb), "test"); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -215,6 +228,6 @@ func (d *desk) restart(tb testing.TB) {
 	if d.set, err = mcpclient.New(d.opt); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(d.set.Close)
+	tb.Cleanup(func() { _ = d.set.Close() })
 	d.swap()
 }

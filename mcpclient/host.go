@@ -35,6 +35,8 @@ type host struct {
 	retryAt  time.Time
 	failure  error
 	closed   bool
+	// listed are the tools as they were last known.
+	listed []tongs.Tool
 	// learned are hosts that a person approved for a call, so that further calls are decided with them at once.
 	learned []string
 	// asked are the hosts that calls asked for, by call.

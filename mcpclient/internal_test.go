@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/shown"
 )
 
@@ -41,10 +42,10 @@ func TestNamesThatCollide(t *testing.T) {
 	if err := set.opt.Store.Update("s", h.identity, func(r *Record) { r.Seen, r.Approved = defs, defs }); err != nil {
 		t.Fatal(err)
 	}
-	tools, err := set.Tools()
+	tools := set.Tools()
 	st := set.States()[0].Tools
-	if err != nil || len(tools) != 1 || len(st) != 2 || st[1].Status != Broken || !strings.Contains(st[1].Detail, "a.b") {
-		t.Errorf("%d tools, %+v, %v", len(tools), st, err)
+	if len(tools) != 1 || len(st) != 2 || st[1].Status != tongs.StatusBroken || !strings.Contains(st[1].Detail, "a.b") {
+		t.Errorf("%d tools, %+v", len(tools), st)
 	}
 }
 

@@ -41,11 +41,11 @@ func (d *desk) login(t *testing.T) {
 
 func TestLoginAndCalls(t *testing.T) {
 	d, a := guarded(t, func(o *mcpclient.Options) { o.Backoff = 1 << 40 })
-	_, err := d.set.Look(t.Context(), "srv", nil, d.dir)
+	_, err := d.set.Look(t.Context(), "srv")
 	if !errors.Is(err, oauth.ErrLogin) || tongs.CodeOf(err) != tongs.CodeConfigError || !strings.Contains(err.Error(), "tongs mcp login srv") {
 		t.Fatalf("%v", err)
 	}
-	if _, err := d.set.Look(t.Context(), "srv", nil, d.dir); err == nil || strings.Contains(err.Error(), "not started again") {
+	if _, err := d.set.Look(t.Context(), "srv"); err == nil || strings.Contains(err.Error(), "not started again") {
 		t.Errorf("a server that wants a login is left alone: %v", err)
 	}
 	if len(a.Requests("/authorize")) != 0 || len(a.Requests("/register")) != 0 {
@@ -119,7 +119,7 @@ func TestCredentialInHeadersWins(t *testing.T) {
 	if _, err := d.set.Login(t.Context(), "srv", oauth.LoginOptions{Open: oauthtest.Browse}); err == nil || !strings.Contains(err.Error(), "wins") {
 		t.Errorf("%v", err)
 	}
-	if _, err := d.set.Look(t.Context(), "srv", nil, d.dir); err == nil || !strings.Contains(err.Error(), "in its headers") || errors.Is(err, oauth.ErrLogin) {
+	if _, err := d.set.Look(t.Context(), "srv"); err == nil || !strings.Contains(err.Error(), "in its headers") || errors.Is(err, oauth.ErrLogin) {
 		t.Errorf("%v", err)
 	}
 	for _, r := range a.Requests("/mcp") {

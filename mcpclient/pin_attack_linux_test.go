@@ -108,7 +108,7 @@ func TestAttackAProgramThatIsBusy(t *testing.T) {
 		d.engine.Call(ctx, &tongs.Call{Tool: "srv__hang", Args: []byte("{}")})
 	}()
 	defer func() { cancel(); <-over }()
-	for !d.set.States()[0].Live {
+	for !d.set.States()[0].Running {
 		runtime.Gosched()
 	}
 	d.questions()

@@ -142,20 +142,18 @@ func TestAProgramThatIsSwappedWhileItStarts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, nil)
 			path := filepath.Join(d.dir, "server")
-			effects, err := d.set.Effects("srv")
-			if err != nil {
-				t.Fatal(err)
+			d.around = func(commands tongs.Commands) tongs.Commands {
+				return touching{commands, func() {
+					err := swap(path)
+					if err == nil && name == "changed" {
+						err = os.Rename(path+".x", path)
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}}
 			}
-			commands := touching{d.confined.Commands(d.permit(effects)), func() {
-				err := swap(path)
-				if err == nil && name == "changed" {
-					err = os.Rename(path+".x", path)
-				}
-				if err != nil {
-					t.Error(err)
-				}
-			}}
-			if _, err := d.set.Look(t.Context(), "srv", commands, d.dir); tongs.CodeOf(err) != tongs.CodeStaleFile {
+			if _, err := d.set.Look(t.Context(), "srv"); tongs.CodeOf(err) != tongs.CodeStaleFile {
 				t.Errorf("%v", err)
 			}
 		})
@@ -201,7 +199,7 @@ func TestWhatCannotBePinnedIsRefused(t *testing.T) {
 		d := newDesk(t, func(o *mcpclient.Options) {
 			o.Servers[0].Command, o.Servers[0].Args = argv[0], argv[1:]
 		})
-		_, err := d.set.Look(t.Context(), "srv", d.confined.Commands(d.permit(nil)), d.dir)
+		_, err := d.set.Look(t.Context(), "srv")
 		if tongs.CodeOf(err) != tongs.CodeConfigError || !strings.Contains(err.Error(), "cannot be pinned") || !strings.Contains(err.Error(), "pin: none") {
 			t.Errorf("%v: %v", argv, err)
 		}

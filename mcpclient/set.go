@@ -2,12 +2,12 @@ package mcpclient
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -37,6 +37,9 @@ type Options struct {
 	Packages string
 	// Root is the host path of the workspace, which programs are told; empty tells them nothing.
 	Root string
+	// ByHand returns what a person who looks at a server starts its program with, and in which directory: the person decided
+	// the effects by that. Nil starts no programs.
+	ByHand func(ctx context.Context, server string, effects []tongs.Effect) (tongs.Commands, string)
 	// OnChange is called, never twice at a time, when Tools would return others than before.
 	OnChange func()
 	// Backoff is how long a server that failed is left alone, doubled with each failure in a row; zero is a second.
@@ -56,6 +59,8 @@ type Set struct {
 	validator schema.Validator
 	paths     func() (string, error)
 	changing  sync.Mutex
+	// dirty says that tools changed since the last refresh.
+	dirty atomic.Bool
 }
 
 // New returns the set of the servers. A server that cannot be used is an error; one that is Disabled is only listed.
@@ -119,29 +124,10 @@ func (s *Set) find(name string) (*host, error) {
 	return h, nil
 }
 
-// Status says how far a tool can be used.
-type Status string
-
-// The states of a tool.
-const (
-	// Ready: described as it was when a person approved it.
-	Ready Status = "ready"
-	// Quarantined: described otherwise than it was when a person approved it.
-	Quarantined Status = "quarantined"
-	// Unreviewed: known, and nobody approved it yet.
-	Unreviewed Status = "not reviewed"
-	// Unseen: listed in the configuration; the server was never asked about it.
-	Unseen Status = "not seen yet"
-	// Gone: approved once, and the server does not have it any more.
-	Gone Status = "gone"
-	// Broken: its definition cannot be used.
-	Broken Status = "broken"
-)
-
 // entry is one tool of a server.
 type entry struct {
 	name   string
-	status Status
+	status tongs.Status
 	detail string
 	// def is what the entry stands for, nil where the tool was never seen; pinned is what was approved.
 	def, pinned *Definition
@@ -185,7 +171,7 @@ func (h *host) entries(r *Record) []entry {
 		e := judge(r, name)
 		full := qualified(h.cfg.Name, name)
 		if first, ok := taken[full]; ok {
-			e.status, e.detail = Broken, fmt.Sprintf("its name is %s here, which is that of %q already", full, first)
+			e.status, e.detail = tongs.StatusBroken, fmt.Sprintf("its name is %s here, which is that of %q already", full, first)
 		} else {
 			taken[full] = name
 		}
@@ -199,46 +185,60 @@ func judge(r *Record, name string) entry {
 	e := entry{name: name, def: r.Seen.tool(name), pinned: r.Approved.tool(name)}
 	switch {
 	case e.def == nil && e.pinned != nil:
-		e.status, e.detail = Gone, "the server does not have it any more"
+		e.status, e.detail = tongs.StatusGone, "the server does not have it any more"
 	case e.def == nil && r.Seen != nil:
-		e.status, e.detail = Gone, "the server has no tool of that name"
+		e.status, e.detail = tongs.StatusGone, "the server has no tool of that name"
 	case e.def == nil:
-		e.status = Unseen
+		e.status = tongs.StatusUnseen
 	case e.def.Broken != "":
-		e.status, e.detail = Broken, e.def.Broken
+		e.status, e.detail = tongs.StatusBroken, e.def.Broken
 	case e.pinned == nil:
-		e.status = Unreviewed
+		e.status = tongs.StatusUnapproved
 	case e.pinned.Digest() != e.def.Digest():
-		e.status = Quarantined
+		e.status = tongs.StatusQuarantined
 	default:
-		e.status = Ready
+		e.status = tongs.StatusReady
 	}
 	return e
 }
 
-// Tools returns the tools of all servers, as far as they are known, in stable order. It starts nothing.
-func (s *Set) Tools() ([]tongs.Tool, error) {
+// Tools returns the tools of all servers, as far as they are known, in stable order. It starts nothing. Those of a server
+// that nothing can be read of stay as they were, and its state says why.
+func (s *Set) Tools() []tongs.Tool {
 	var tools []tongs.Tool
-	var errs []error
 	for _, h := range s.hosts {
-		r, err := h.record()
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		seen := map[string]bool{}
-		for _, e := range h.entries(r) {
-			if name := qualified(h.cfg.Name, e.name); !seen[name] {
-				seen[name] = true
-				tools = append(tools, newTool(h, e))
-			}
-		}
+		tools = append(tools, h.tools()...)
 	}
-	return tools, errors.Join(errs...)
+	return tools
 }
 
-// changed tells that tools changed.
+func (h *host) tools() []tongs.Tool {
+	r, err := h.record()
+	if err != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.listed
+	}
+	var tools []tongs.Tool
+	seen := map[string]bool{}
+	for _, e := range h.entries(r) {
+		if name := qualified(h.cfg.Name, e.name); !seen[name] {
+			seen[name] = true
+			tools = append(tools, newTool(h, e))
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.listed = tools
+	return tools
+}
+
+// Refresh implements engine.Provider. Servers tell of changes themselves; it starts nothing.
+func (s *Set) Refresh(context.Context) (changed bool) { return s.dirty.Swap(false) }
+
+// changed notes that tools changed, and tells whoever wants to know.
 func (s *Set) changed() {
+	s.dirty.Store(true)
 	if s.opt.OnChange == nil {
 		return
 	}
@@ -262,41 +262,19 @@ func (s *Set) Reviewed(src tongs.Source) bool {
 	})
 }
 
-// State is what is known of a server.
-type State struct {
-	Server Server `json:"-"`
-	Name   string `json:"name"`
-	Where  string `json:"where"`
-	Origin string `json:"origin,omitempty"`
-	Status string `json:"status"`
-	Detail string `json:"detail,omitempty"`
-	Live   bool   `json:"running"`
-	// Login is who issued the login to the server, empty where there is none.
-	Login string      `json:"login,omitempty"`
-	Tools []ToolState `json:"tools"`
-}
-
-// ToolState is what is known of a tool.
-type ToolState struct {
-	Name   string `json:"name"`
-	Remote string `json:"remote"`
-	Status Status `json:"status"`
-	Detail string `json:"detail,omitempty"`
-}
-
 // States returns what is known of each server. It starts nothing.
-func (s *Set) States() []State {
-	list := make([]State, 0, len(s.hosts))
+func (s *Set) States() []tongs.SourceState {
+	list := make([]tongs.SourceState, 0, len(s.hosts))
 	for _, h := range s.hosts {
 		list = append(list, h.state())
 	}
 	return list
 }
 
-func (h *host) state() State {
-	st := State{
-		Server: h.cfg, Name: h.cfg.Name, Where: h.cfg.Where(), Origin: h.cfg.Origin, Live: h.current() != nil,
-		Tools: []ToolState{}, Status: "ready",
+func (h *host) state() tongs.SourceState {
+	st := tongs.SourceState{
+		Kind: tongs.SourceMCP, Name: h.cfg.Name, Where: h.cfg.Where(), Origin: h.cfg.Origin, Running: h.current() != nil,
+		Tools: []tongs.ToolState{}, Status: tongs.StatusReady,
 	}
 	if h.login != nil {
 		st.Login = h.login.Issuer()
@@ -304,35 +282,47 @@ func (h *host) state() State {
 	r, err := h.record()
 	switch {
 	case h.cfg.Disabled != "":
-		st.Status, st.Detail = "disabled", h.cfg.Disabled
+		st.Status, st.Detail = tongs.StatusDisabled, h.cfg.Disabled
 		return st
 	case err != nil:
-		st.Status, st.Detail = "broken", err.Error()
+		st.Status, st.Detail = tongs.StatusBroken, err.Error()
 		return st
 	}
 	for _, e := range h.entries(r) {
-		st.Tools = append(st.Tools, ToolState{Name: qualified(h.cfg.Name, e.name), Remote: e.name, Status: e.status, Detail: e.detail})
+		st.Tools = append(st.Tools, tongs.ToolState{Name: qualified(h.cfg.Name, e.name), Remote: e.name, Status: e.status, Detail: e.detail})
 	}
 	h.mu.Lock()
 	failure := h.failure
 	h.mu.Unlock()
-	review := "a person has to look at it: tongs mcp review " + h.cfg.Name
+	st.Next = "tongs mcp review " + h.cfg.Name
+	review := "a person has to look at it: " + st.Next
 	program := h.changedProgram(r)
 	switch {
-	case failure != nil && !st.Live:
-		st.Status, st.Detail = "failed", failure.Error()
+	case failure != nil && !st.Running:
+		st.Status, st.Detail = tongs.StatusFailed, failure.Error()
 	case r.Approved == nil:
-		st.Status, st.Detail = "not reviewed", review
+		st.Status, st.Detail = tongs.StatusUnapproved, review
 	case len(h.cfg.Tools) == 0:
-		st.Status, st.Detail = "no tools", "it exposes none: list them under tools"
+		st.Status, st.Detail = tongs.StatusEmpty, "it exposes none: list them under tools"
 	case r.Seen != nil && r.Seen.Digest() != r.Approved.Digest():
-		st.Status, st.Detail = "changed", review
+		st.Status, st.Detail = tongs.StatusChanged, review
 	case program != "":
-		st.Status, st.Detail = "changed", program+"; "+review
-	case !st.Live:
-		st.Detail = "known, not started"
+		st.Status, st.Detail = tongs.StatusChanged, program+"; "+review
+	default:
+		if !st.Running {
+			st.Detail = "known, not started"
+		}
+		if !slices.ContainsFunc(st.Tools, func(t tongs.ToolState) bool { return t.Status != tongs.StatusReady }) {
+			st.Next = ""
+		}
 	}
 	return st
+}
+
+// Unconfined reports whether the program of a server runs outside the sandbox.
+func (s *Set) Unconfined(server string) bool {
+	h := s.host(server)
+	return h != nil && h.cfg.Unconfined
 }
 
 // Instructions returns what a server wants a model to know, if a person approved it and it still says so.
@@ -348,28 +338,42 @@ func (s *Set) Instructions(server string) string {
 	return shown.Text(r.Approved.Instructions, maxDescription)
 }
 
-// Review is what a server says of itself, beside what was approved.
-type Review struct {
-	Server string
-	// Now is what it says, Before what was approved, nil where nothing was.
-	Now, Before *Definitions
-	// Text shows a person what would be approved: all of it, or what changed.
-	Text string
-	// Changed is false where all of it is approved already.
-	Changed  bool
-	identity string
-	program  *Program
+// seen is what a person was shown: what a server of this set said of itself, and the program that said it.
+type seen struct {
+	set              *Set
+	server, identity string
+	now              *Definitions
+	program          *Program
 }
 
-// Look starts the server, unless it runs, and asks it what it has. Commands and dir are what its program is started
-// with: the caller decided that it may be.
-func (s *Set) Look(ctx context.Context, server string, commands tongs.Commands, dir string) (*Review, error) {
+// Said returns what the server said that a review is of, nil where it is of something else.
+func Said(review *tongs.Review) *Definitions {
+	v, ok := review.Seen().(*seen)
+	if !ok {
+		return nil
+	}
+	return v.now
+}
+
+// Look implements engine.Reviewable: it starts the server, unless it runs, and asks it what it has. A program is started
+// by what Options.ByHand returns.
+func (s *Set) Look(ctx context.Context, server string) (*tongs.Review, error) {
 	h, err := s.find(server)
 	if err != nil {
 		return nil, err
 	}
-	l := launch{commands: commands, dir: dir, hosts: h.hosts()}
+	l := launch{hosts: h.hosts()}
+	if s.opt.ByHand != nil {
+		effects, err := s.Effects(server)
+		if err != nil {
+			return nil, err
+		}
+		l.commands, l.dir = s.opt.ByHand(ctx, server, effects)
+	}
 	if h.cfg.Local() {
+		if l.commands == nil {
+			return nil, tongs.Errorf(tongs.CodeConfigError, "the MCP server %s is a program, and nothing here may start one", server)
+		}
 		if err := l.prepare(ctx, h); err != nil {
 			return nil, err
 		}
@@ -382,17 +386,18 @@ func (s *Set) Look(ctx context.Context, server string, commands tongs.Commands, 
 	if err != nil {
 		return nil, err
 	}
-	v := &Review{Server: server, Now: session.definitions(), Before: r.Approved, identity: h.identity, program: l.pin.made()}
+	v := &seen{set: s, server: server, now: session.definitions(), identity: h.identity, program: l.pin.made()}
 	all := func(string) bool { return true }
-	v.Changed = v.Before == nil || v.Before.Digest() != v.Now.Digest() || r.Program.Digest() != l.pin.made().Digest()
-	now := l.pin.made().render() + v.Now.render(all)
+	before := r.Approved
+	changed := before == nil || before.Digest() != v.now.Digest() || r.Program.Digest() != v.program.Digest()
+	now, text := v.program.render()+v.now.render(all), ""
 	switch {
-	case v.Before == nil:
-		v.Text = now
-	case v.Changed:
-		v.Text = udiff.Unified("approved", "now", r.Program.render()+v.Before.render(all), now)
+	case before == nil:
+		text = now
+	case changed:
+		text = udiff.Unified("approved", "now", r.Program.render()+before.render(all), now)
 	}
-	return v, nil
+	return tongs.NewReview(h.state(), text, before != nil, changed, v), nil
 }
 
 // Update installs the package of a server anew, where it is one that npx would fetch. What came of it has to be reviewed.
@@ -424,19 +429,23 @@ func (s *Set) Effects(server string) ([]tongs.Effect, error) {
 	return effects, nil
 }
 
-// Approve pins what was looked at. By says who approved it.
-func (s *Set) Approve(v *Review, by string) error {
-	h, err := s.find(v.Server)
+// Approve implements engine.Reviewable: it pins what was looked at.
+func (s *Set) Approve(_ context.Context, review *tongs.Review, by string) error {
+	v, ok := review.Seen().(*seen)
+	if !ok || v.now == nil || v.set != s {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "this is no review of an MCP server that is here")
+	}
+	h, err := s.find(v.server)
 	if err != nil {
 		return err
 	}
-	if v.Now == nil || v.identity != h.identity {
-		return tongs.Errorf(tongs.CodeStaleFile, "the MCP server %s is configured otherwise than when it was looked at", v.Server)
+	if v.identity != h.identity {
+		return tongs.Errorf(tongs.CodeStaleFile, "the MCP server %s is configured differently than when it was looked at", v.server)
 	}
-	err = s.opt.Store.Update(v.Server, h.identity, func(r *Record) {
-		r.Approved, r.Program, r.ApprovedBy, r.ApprovedAt = v.Now, v.program, by, time.Now()
+	err = s.opt.Store.Update(v.server, h.identity, func(r *Record) {
+		r.Approved, r.Program, r.ApprovedBy, r.ApprovedAt = v.now, v.program, by, time.Now()
 		if r.Seen == nil {
-			r.Seen, r.SeenAt = v.Now, r.ApprovedAt
+			r.Seen, r.SeenAt = v.now, r.ApprovedAt
 		}
 	})
 	if err != nil {
@@ -447,10 +456,11 @@ func (s *Set) Approve(v *Review, by string) error {
 }
 
 // Close ends every server and returns when they are gone.
-func (s *Set) Close() {
+func (s *Set) Close() error {
 	var all sync.WaitGroup
 	for _, h := range s.hosts {
 		all.Go(h.close)
 	}
 	all.Wait()
+	return nil
 }

@@ -52,7 +52,7 @@ func newTool(h *host, e entry) tongs.Tool {
 		t.spec.Needs, t.spec.Optional = tongs.Execute, tongs.Network|tongs.Read|tongs.Write
 	}
 	switch e.status {
-	case Ready:
+	case tongs.StatusReady:
 		in, out, err := e.def.schemas()
 		if err != nil {
 			return brokenTool(t.spec, err.Error())
@@ -63,7 +63,7 @@ func newTool(h *host, e entry) tongs.Tool {
 		if t.spec.Description == "" {
 			t.spec.Description = fmt.Sprintf("The tool %s of the MCP server %s.", shown.Text(e.name, 100), h.cfg.Name)
 		}
-	case Gone, Broken:
+	case tongs.StatusGone, tongs.StatusBroken:
 		return brokenTool(t.spec, e.detail)
 	default:
 		t.spec.Description = fmt.Sprintf("A tool of the MCP server %s that is %s. A person has to review it: tongs mcp review %s",
@@ -357,7 +357,7 @@ func (t *tool) check(s *session, call *tongs.Call) (*tongs.Spec, json.RawMessage
 		return nil, nil, tongs.Errorf(tongs.CodeApprovalRequired,
 			"%s describes %q otherwise than it did, so that the tool is quarantined. A person can look at the "+
 				"change with '%s'", t.host.cfg.called(), shown.Text(t.name, 100), t.host.cfg.review())
-	case t.status == Ready:
+	case t.status == tongs.StatusReady:
 		return t.spec, call.Args, nil
 	}
 	spec := *t.spec

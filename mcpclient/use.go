@@ -47,7 +47,7 @@ func (s *Set) Use(ctx context.Context, server string, l Launch, def *Definition,
 	if err != nil {
 		return nil, err
 	}
-	t := &tool{host: h, entry: entry{name: def.Name, status: Ready, def: def, pinned: def}, spec: spec, own: true}
+	t := &tool{host: h, entry: entry{name: def.Name, status: tongs.StatusReady, def: def, pinned: def}, spec: spec, own: true}
 	return t.serve(ctx, env, call, l.launch())
 }
 

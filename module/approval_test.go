@@ -1,6 +1,7 @@
 package module_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/internal/workbench"
-	"github.com/tongs-ai/tongs/module"
 )
 
 // echo is a module of JavaScript that needs no packages. It leaves a mark when it is loaded.
@@ -94,16 +94,16 @@ func TestOneByteStopsIt(t *testing.T) {
 			if len(q) != 1 || !slices.ContainsFunc(q[0].Effects, func(e tongs.Effect) bool { return e.MustAsk && strings.Contains(e.Why, "changed since") }) {
 				t.Fatalf("%+v", q)
 			}
-			if st := b.set.States()[0]; st.Status != module.Changed {
+			if st := b.set.States()[0]; st.Status != tongs.StatusChanged {
 				t.Errorf("%+v", st)
 			}
-			v, err := b.set.Look(tt.file)
+			v, err := b.set.Look(context.Background(), tt.file)
 			b.Must(err)
 			if !v.Before || !v.Changed || strings.Contains(v.Text, "description: 'Says it again.'") && tt.change != "tools.js" {
 				t.Errorf("not only what changed: %s", v.Text)
 			}
 			refuse = false
-			b.Must(b.set.Approve(v, "test"))
+			b.Must(b.set.Approve(context.Background(), v, "test"))
 			contains(t, b.OK("echo", args{"text": "x"}).Content, "one x")
 		})
 	}
@@ -134,7 +134,7 @@ func TestApprovalOutlivesTheProcess(t *testing.T) {
 	b.opt.NoApprovals = false
 	b.open()
 	b.Must(b.set.Forget("tools.js"))
-	if st := b.set.States()[0]; st.Status != module.Unreviewed {
+	if st := b.set.States()[0]; st.Status != tongs.StatusUnapproved {
 		t.Errorf("%+v", st)
 	}
 }

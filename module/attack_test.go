@@ -143,9 +143,9 @@ func TestHangsAtLoad(t *testing.T) {
 		b := newBench(t, workbench.Options{Mode: tongs.ModeAll}, file, source)
 		b.opt.LoadTime = time.Second
 		b.use(file, "x")
-		v, err := b.set.Look(file)
+		v, err := b.set.Look(context.Background(), file)
 		b.Must(err)
-		b.Must(b.set.Approve(v, "test"))
+		b.Must(b.set.Approve(context.Background(), v, "test"))
 		b.Fails(tongs.CodeTimeout, "did not finish loading within 1s", b.Call("x"))
 	}
 }
@@ -288,10 +288,10 @@ func TestGoModulesAreBuiltOfWhatWasApproved(t *testing.T) {
 		"elsewhere/go.mod", "module elsewhere\n\ngo 1.24\n", "elsewhere/code/code.go", "package code\n\nconst Word = \"approved\"\n")
 	b.Put("tools/go.mod", "module example.com/tools\n\ngo 1.24\n\nrequire elsewhere v0.0.0\n\nreplace elsewhere => "+filepath.Join(b.Dir, "elsewhere")+"\n", 0o644)
 	b.use("tools/tools.go", "says")
-	v, err := b.set.Look("tools/tools.go")
+	v, err := b.set.Look(context.Background(), "tools/tools.go")
 	b.Must(err)
 	contains(t, v.Text, "vendor/elsewhere/code: 1 files, sha256:")
-	b.Must(b.set.Approve(v, "test"))
+	b.Must(b.set.Approve(context.Background(), v, "test"))
 	b.Put("elsewhere/code/code.go", "package code\n\nconst Word = \"nobody looked at this\"\n", 0o644)
 	_, err = b.set.Learn(t.Context(), "tools/tools.go")
 	b.Must(err)
@@ -308,13 +308,13 @@ func TestChangesInVendoredPackagesAreTold(t *testing.T) {
 		"vendor/modules.txt", "# example.org/a v1.0.0\n## explicit\nexample.org/a\n", "vendor/example.org/a/a.go", "package a\n",
 		"tools.go", "package tools\n\nimport _ \"example.org/a\"\n\nfunc Says(struct{}) (string, error) { return \"\", nil }\n")
 	b.use("tools.go", "says")
-	v, err := b.set.Look("tools.go")
+	v, err := b.set.Look(context.Background(), "tools.go")
 	b.Must(err)
 	contains(t, v.Text, "vendor/example.org/a: 1 files, sha256:")
-	b.Must(b.set.Approve(v, "test"))
+	b.Must(b.set.Approve(context.Background(), v, "test"))
 	b.Put("vendor/example.org/a/a.go", "package a\n\nfunc init() { panic(1) }\n", 0o644)
 	b.Put("tools.go", "package tools\n\nimport _ \"example.org/a\"\n\nfunc Says(struct{}) (string, error) { return \"x\", nil }\n", 0o644)
-	v, err = b.set.Look("tools.go")
+	v, err = b.set.Look(context.Background(), "tools.go")
 	b.Must(err)
 	contains(t, v.Text, "now/tools.go", "vendor/example.org/a: 1 files, sha256:")
 }
@@ -328,12 +328,12 @@ func TestLinksAreNotEmbedded(t *testing.T) {
 	b.Must(os.WriteFile(secret, []byte("secret"), 0o600))
 	b.Must(os.Symlink(secret, filepath.Join(b.Dir, "key.txt")))
 	b.use("tools.go", "says")
-	if _, err := b.set.Look("tools.go"); err == nil || !strings.Contains(err.Error(), "key.txt, which is no regular file") {
+	if _, err := b.set.Look(context.Background(), "tools.go"); err == nil || !strings.Contains(err.Error(), "key.txt, which is no regular file") {
 		t.Errorf("%v", err)
 	}
 	b.Put("module.mjs", "echo hidden", 0o644) // the name of what is generated from sources that are shown
 	b.Put("tools.go", "package tools\n\nimport _ \"embed\"\n\n//go:embed module.mjs\nvar key string\n\nfunc Says(struct{}) (string, error) { return key, nil }\n", 0o644)
-	if _, err := b.set.Look("tools.go"); err == nil || !strings.Contains(err.Error(), "a name that people are not shown") {
+	if _, err := b.set.Look(context.Background(), "tools.go"); err == nil || !strings.Contains(err.Error(), "a name that people are not shown") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package module_test
 
 import (
+	"context"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -64,7 +65,7 @@ func BenchmarkBundle(b *testing.B) {
 			w.use(m.file, "calculateFibonacci")
 			for b.Loop() {
 				w.open()
-				if _, err := w.set.Look(m.file); err != nil {
+				if _, err := w.set.Look(context.Background(), m.file); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/workbench"
-	"github.com/tongs-ai/tongs/module"
 )
 
 // Each mistake has a sentence of its own, and the other tools of the module work.
@@ -84,9 +83,9 @@ func Three(in In) (int, int, error) { return 1, 2, nil }
 			b := newBench(t, workbench.Options{Mode: tongs.ModeAll}, tt.file, tt.source)
 			b.zod()
 			b.use(tt.file, append(slices.Sorted(maps.Keys(tt.says)), "good")...)
-			v, err := b.set.Look(tt.file)
+			v, err := b.set.Look(context.Background(), tt.file)
 			b.Must(err)
-			b.Must(b.set.Approve(v, "test"))
+			b.Must(b.set.Approve(context.Background(), v, "test"))
 			b.open()
 			if filepath.Ext(tt.file) != ".go" { // of Go, what is wrong shows without running it
 				if _, err = b.set.Learn(context.Background(), tt.file); err == nil {
@@ -100,7 +99,7 @@ func Three(in In) (int, int, error) { return 1, 2, nil }
 				b.Fails(tongs.CodeConfigError, says, b.Call(tool))
 			}
 			for _, st := range b.set.States()[0].Tools {
-				if (st.Status == module.Broken) != (st.Name != "good") {
+				if (st.Status == tongs.StatusBroken) != (st.Name != "good") {
 					t.Errorf("%+v", st)
 				}
 			}
@@ -144,7 +143,7 @@ func TestModulesThatCannotBeUsed(t *testing.T) {
 			}
 			b.use(tt.file, "x")
 			st := b.set.States()[0]
-			if st.Status != module.Broken {
+			if st.Status != tongs.StatusBroken {
 				t.Errorf("%+v", st)
 			}
 			contains(t, st.Detail, tt.says)
@@ -169,9 +168,9 @@ func TestModuleThatFailsToLoad(t *testing.T) {
 		t.Run(tt.file+" "+tt.says, func(t *testing.T) {
 			b := newBench(t, workbench.Options{Mode: tongs.ModeAll}, tt.file, tt.source)
 			b.use(tt.file, "x")
-			v, err := b.set.Look(tt.file)
+			v, err := b.set.Look(context.Background(), tt.file)
 			b.Must(err)
-			b.Must(b.set.Approve(v, "test"))
+			b.Must(b.set.Approve(context.Background(), v, "test"))
 			if _, err := b.set.Learn(context.Background(), tt.file); err == nil {
 				t.Error("it loads")
 			} else {

@@ -1,6 +1,7 @@
 package module_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ func ExampleSet_Look() {
 	for _, tool := range set.Tools() {
 		fmt.Println(tool.Spec().Name, tool.Spec().Source.Kind)
 	}
-	review, err := set.Look("tools.py")
+	review, err := set.Look(context.Background(), "tools.py")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,6 +1,7 @@
 package module_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,7 +34,7 @@ export const listed = [{ name: 'first', description: 'First.', inputSchema: z.ob
 	}
 	b.mods = []module.Config{external("@vercel/ai-tools", "webSearchTools", "web_search")}
 	b.open()
-	v, err := b.set.Look("@vercel/ai-tools")
+	v, err := b.set.Look(context.Background(), "@vercel/ai-tools")
 	b.Must(err)
 	contains(t, v.Text, "@vercel/ai-tools 1.0.0: 1 files", "words 2.0.0: 1 files", "zod 4.")
 	b.approve("@vercel/ai-tools")
@@ -48,9 +49,9 @@ export const listed = [{ name: 'first', description: 'First.', inputSchema: z.ob
 	}
 	b.mods = []module.Config{external("@vercel/ai-tools", "listed", "first", "second")}
 	b.open()
-	v, err = b.set.Look("@vercel/ai-tools")
+	v, err = b.set.Look(context.Background(), "@vercel/ai-tools")
 	b.Must(err)
-	b.Must(b.set.Approve(v, "test"))
+	b.Must(b.set.Approve(context.Background(), v, "test"))
 	if got := b.value("first"); got != `"first"` {
 		t.Errorf("got %s", got)
 	}
@@ -127,13 +128,13 @@ func Tools() []tongs.Tool {
 	if got := b.OK("greet", args{"path": "a.txt"}).Content; got != "hello a.txt" {
 		t.Errorf("got %q", got)
 	}
-	v, err := b.set.Look("tools.go")
+	v, err := b.set.Look(context.Background(), "tools.go")
 	b.Must(err)
 	if v.Changed {
 		t.Error("it changed")
 	}
 	b.Put("words/words.go", "package words\n\nconst Hello = \"hi \"\n", 0o644)
-	if st := b.set.States()[0]; st.Status != module.Changed {
+	if st := b.set.States()[0]; st.Status != tongs.StatusChanged {
 		t.Errorf("%+v", st)
 	}
 }

@@ -63,7 +63,7 @@ func newBench(t testing.TB, o workbench.Options, files ...string) *bench {
 	}
 	b.open()
 	opt.Registry = b.registry
-	opt.Reviewed = func(src tongs.Source) bool { return b.set.Reviewed(src) }
+	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceModule: &current{b: b}}
 	var err error
 	b.Engine, err = engine.New(opt)
 	b.Must(err)
@@ -80,7 +80,7 @@ func (b *bench) open() {
 	b.opt.Modules = b.mods
 	b.set, err = module.New(b.opt)
 	b.Must(err)
-	b.Cleanup(b.set.Close)
+	b.Cleanup(func() { _ = b.set.Close() })
 	if b.registry == nil {
 		b.registry, err = registry.New()
 		b.Must(err)
@@ -88,13 +88,26 @@ func (b *bench) open() {
 	b.swap()
 }
 
+// current provides the tools of the set of a bench, which a test may replace by another.
+type current struct {
+	b *bench
+	// told is the set of the last refresh.
+	told any
+}
+
+func (c *current) Tools() []tongs.Tool            { return c.b.set.Tools() }
+func (c *current) Reviewed(src tongs.Source) bool { return c.b.set.Reviewed(src) }
+func (c *current) Close() error                   { return nil }
+
+func (c *current) Refresh(ctx context.Context) bool {
+	changed := c.b.set.Refresh(ctx) || c.told != c.b.set
+	c.told = c.b.set
+	return changed
+}
+
 func (b *bench) swap() {
-	if b.registry == nil || b.set == nil {
-		return
-	}
-	set, err := registry.NewSet(b.set.Tools()...)
-	if err == nil {
-		b.registry.Swap(set)
+	if b.Engine != nil {
+		b.Must(b.Engine.Refresh(context.Background()))
 	}
 }
 
@@ -120,9 +133,9 @@ func (b *bench) use(file string, tools ...string) {
 // approve approves a module as it is, and learns what its tools are.
 func (b *bench) approve(name string) string {
 	b.Helper()
-	v, err := b.set.Look(name)
+	v, err := b.set.Look(context.Background(), name)
 	b.Must(err)
-	b.Must(b.set.Approve(v, "test"))
+	b.Must(b.set.Approve(context.Background(), v, "test"))
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	text, err := b.set.Learn(ctx, name)

@@ -137,7 +137,7 @@ func (h *hosts) close() {
 	h.mu.Unlock()
 	var all sync.WaitGroup
 	for _, o := range live {
-		all.Go(o.Close)
+		all.Go(func() { _ = o.Close() })
 	}
 	all.Wait()
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/mcpclient"
 )
 
@@ -64,14 +65,14 @@ type snapshot struct {
 
 func (s *snapshot) approved() bool { return s.trust && s.digest != "" && s.record.Digest == s.digest }
 
-func (s *snapshot) status() Status {
+func (s *snapshot) status() tongs.Status {
 	switch {
 	case s.approved():
-		return Ready
+		return tongs.StatusReady
 	case s.record.Digest != "" && s.trust:
-		return Changed
+		return tongs.StatusChanged
 	}
-	return Unreviewed
+	return tongs.StatusUnapproved
 }
 
 // record is what is kept of the module, read again where it changed.

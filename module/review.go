@@ -9,19 +9,15 @@ import (
 	"github.com/tongs-ai/tongs/mcpclient"
 )
 
-// Review is a module as it is, beside what was approved.
-type Review struct {
-	State State
-	// Text shows a person what would be approved: all of it, or what changed.
-	Text string
-	// Before says that something was approved already; Changed is false where that is what there is.
-	Before, Changed bool
-	m               *mod
-	s               *snapshot
+// seen is what a person was shown: a module of this set as it was.
+type seen struct {
+	set *Set
+	m   *mod
+	s   *snapshot
 }
 
-// Look reads a module for a person to approve. Nothing of it runs.
-func (s *Set) Look(name string) (*Review, error) {
+// Look implements engine.Reviewable: it reads a module for a person to approve. Nothing of it runs.
+func (s *Set) Look(_ context.Context, name string) (*tongs.Review, error) {
 	m, err := s.find(name)
 	if err != nil {
 		return nil, err
@@ -34,11 +30,15 @@ func (s *Set) Look(name string) (*Review, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Review{State: m.state(), Text: text, Before: now.record.Digest != "", Changed: now.record.Digest != now.digest, m: m, s: now}, nil
+	return tongs.NewReview(m.state(), text, now.record.Digest != "", now.record.Digest != now.digest, &seen{s, m, now}), nil
 }
 
-// Approve has the module run as it was looked at. By says who approved it.
-func (s *Set) Approve(v *Review, by string) error {
+// Approve implements engine.Reviewable: it has the module run as it was looked at.
+func (s *Set) Approve(_ context.Context, review *tongs.Review, by string) error {
+	v, ok := review.Seen().(*seen)
+	if !ok || v.set != s {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "this is no review of a module that is here")
+	}
 	now, err := v.m.look(true)
 	if err != nil {
 		return err

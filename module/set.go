@@ -56,6 +56,9 @@ type Set struct {
 
 	mu      sync.Mutex
 	modules []*mod
+	// dirty says that tools changed since the last refresh, which looked at the modules at looked.
+	dirty  bool
+	looked time.Time
 }
 
 // New returns the set of the modules. One that cannot be used is listed with the reason.
@@ -69,7 +72,7 @@ func New(opt Options) (*Set, error) {
 	if opt.OnChange == nil {
 		opt.OnChange = func() {}
 	}
-	s := &Set{opt: opt, store: store{opt.State}}
+	s := &Set{opt: opt, store: store{opt.State}, looked: time.Now()}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.hosts.set = s
 	var errs []error
@@ -92,7 +95,7 @@ func (s *Set) Load(c Config) ([]tongs.Tool, error) {
 		}
 	}
 	m := s.newModule(c)
-	s.modules = append(s.modules, m)
+	s.modules, s.dirty = append(s.modules, m), true
 	return m.tools(), nil
 }
 
@@ -124,93 +127,78 @@ func (s *Set) Reviewed(src tongs.Source) bool {
 	})
 }
 
-// Refresh looks at the modules again, by stat where nothing changed, and reports whether their tools did.
-func (s *Set) Refresh() (changed bool) {
+// lookAgain is how long modules are not looked at because nothing of them is known to have changed: a call of a tool
+// looks at its own in any case.
+const lookAgain = 2 * time.Second
+
+// Refresh implements engine.Provider. It looks at the modules again, by stat where nothing changed, when something did
+// change here or a while after the last time.
+func (s *Set) Refresh(context.Context) (changed bool) {
+	now := time.Now()
+	s.mu.Lock()
+	due := s.dirty || now.Sub(s.looked) >= lookAgain
+	changed, s.dirty = s.dirty, false
+	if due {
+		s.looked = now
+	}
+	s.mu.Unlock()
+	if !due {
+		return false
+	}
 	for _, m := range s.list() {
 		changed = m.refresh() || changed
 	}
 	return changed
 }
 
-// changed tells that tools changed.
+// changed notes that tools changed, and tells whoever wants to know.
 func (s *Set) changed() {
+	s.mu.Lock()
+	s.dirty = true
+	s.mu.Unlock()
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	s.opt.OnChange()
 }
 
 // Close ends every host and returns when they are gone.
-func (s *Set) Close() {
+func (s *Set) Close() error {
 	s.hosts.close()
 	s.end()
-}
-
-// Status says how far a module can be used.
-type Status string
-
-// The states of a module.
-const (
-	// Ready: as it was when a person approved it.
-	Ready Status = "ready"
-	// Changed: not as it was when a person approved it.
-	Changed Status = "changed"
-	// Unreviewed: nobody approved it yet.
-	Unreviewed Status = "not approved"
-	// Disabled: the file that names it does not count.
-	Disabled Status = "disabled"
-	// Broken: it cannot be used, and State.Detail says why.
-	Broken Status = "broken"
-)
-
-// State is what is known of a module.
-type State struct {
-	Name       string      `json:"name"`
-	Language   string      `json:"language,omitempty"`
-	Status     Status      `json:"status"`
-	Detail     string      `json:"detail,omitempty"`
-	Origin     string      `json:"origin,omitempty"`
-	Digest     string      `json:"digest,omitempty"`
-	ApprovedBy string      `json:"approvedBy,omitempty"`
-	ApprovedAt time.Time   `json:"approvedAt,omitzero"`
-	Tools      []ToolState `json:"tools"`
-}
-
-// ToolState is what is known of a tool.
-type ToolState struct {
-	Name   string `json:"name"`
-	Status Status `json:"status"`
-	Detail string `json:"detail,omitempty"`
+	return nil
 }
 
 // States returns what is known of each module. It runs nothing of them.
-func (s *Set) States() []State {
-	states := []State{}
+func (s *Set) States() []tongs.SourceState {
+	states := []tongs.SourceState{}
 	for _, m := range s.list() {
 		states = append(states, m.state())
 	}
 	return states
 }
 
-func (m *mod) state() State {
-	st := State{Name: m.name, Language: string(m.lang), Origin: m.cfg.Origin, Tools: []ToolState{}, Status: Ready}
+func (m *mod) state() tongs.SourceState {
+	st := tongs.SourceState{
+		Kind: tongs.SourceModule, Name: m.name, Language: string(m.lang), Where: m.cfg.target(), Origin: m.cfg.Origin,
+		Tools: []tongs.ToolState{}, Status: tongs.StatusReady,
+	}
 	now, err := m.look(true)
 	switch {
 	case m.cfg.Disabled != "":
-		st.Status, st.Detail = Disabled, m.cfg.Disabled
+		st.Status, st.Detail = tongs.StatusDisabled, m.cfg.Disabled
 	case err != nil:
-		st.Status, st.Detail = Broken, message(err)
+		st.Status, st.Detail = tongs.StatusBroken, message(err)
 	default:
 		st.Digest, st.ApprovedBy, st.ApprovedAt = now.digest, now.record.ApprovedBy, now.record.ApprovedAt
-		st.Status, st.Detail = now.status(), "a person has to look at it: "+m.review()
-		if st.Status == Ready {
-			st.Detail = ""
+		if st.Status = now.status(); st.Status != tongs.StatusReady {
+			st.Detail, st.Next = "a person has to look at it: "+m.review(), m.review()
 		}
 	}
 	for _, name := range m.cfg.Tools {
-		t := ToolState{Name: name, Status: st.Status}
+		t := tongs.ToolState{Name: name, Status: st.Status}
 		if err == nil && m.cfg.Disabled == "" {
 			if _, why := now.definition(m, name); why != "" {
-				t.Status, t.Detail = Broken, why
+				t.Status, t.Detail = tongs.StatusBroken, why
 			}
 		}
 		st.Tools = append(st.Tools, t)

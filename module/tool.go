@@ -174,7 +174,7 @@ func (t *tool) Plan(ctx context.Context, view *tongs.View, call *tongs.Call) (*t
 // mustAsk marks the effect of running what nobody approved.
 func mustAsk(e tongs.Effect, s *snapshot) tongs.Effect {
 	e.MustAsk, e.Why = true, "nobody approved this module yet"
-	if s.status() == Changed {
+	if s.status() == tongs.StatusChanged {
 		e.Why = "the module changed since it was approved"
 	}
 	return e

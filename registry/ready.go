@@ -12,6 +12,9 @@ import (
 // slot is the place of one registered tool: it outlives the sets it is in, and with it what a lazy tool was made into.
 type slot struct {
 	tool tongs.Tool
+	// from and kind are those of the offer that the tool is in, nil and empty for one that was registered.
+	from any
+	kind tongs.SourceKind
 
 	mu     sync.Mutex
 	made   tongs.Tool // nil until Init succeeded

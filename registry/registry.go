@@ -79,8 +79,8 @@ func sameKind(a, b tongs.Tool) bool {
 	return x.Name == y.Name && (x.Source.Kind == y.Source.Kind || x.Source.BuiltIn() && y.Source.BuiltIn())
 }
 
-// Unregister removes the tool that has the name and reports whether there was one. A built-in that it shadowed is
-// back afterwards.
+// Unregister removes the registered tool that has the name and reports whether there was one. A built-in that it
+// shadowed is back afterwards.
 func (r *Registry) Unregister(name string) bool {
 	removed := false
 	err := r.change(func(all []*slot) []*slot {
@@ -88,7 +88,7 @@ func (r *Registry) Unregister(name string) bool {
 		if !ok || entry.Tool.Spec().Name != name {
 			return all
 		}
-		removed = true
+		removed = slices.Contains(all, entry.slot)
 		return slices.DeleteFunc(all, func(s *slot) bool { return s == entry.slot })
 	})
 	return removed && err == nil
@@ -147,7 +147,7 @@ func (r *Registry) change(edit func(all []*slot) []*slot) error {
 	if slices.Equal(all, before.all) {
 		return nil
 	}
-	set, err := build(all)
+	set, err := build(all, before.offered)
 	if err != nil {
 		return err
 	}

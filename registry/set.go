@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,15 +14,19 @@ type Entry struct {
 	Tool tongs.Tool
 	// Shadowed is the built-in whose name or alias the tool took, nil for none. Its ask and blocked go on to hold.
 	Shadowed *tongs.Spec
-	slot     *slot
+	// From is what the offer with the tool came from, nil for a tool that was registered.
+	From any
+	slot *slot
 }
 
 // Set is a number of tools with distinct names. It never changes and is safe for concurrent use; a nil Set is empty.
 type Set struct {
 	all      []*slot // as registered, those that are shadowed too
+	offered  []*slot // in order of precedence, those with a fault too
 	entries  []Entry // those that can be called
 	words    map[string]Entry
 	warnings []string
+	faults   []Fault
 }
 
 // NewSet returns the set of the tools, or an error that says which two of them cannot be together.
@@ -32,7 +35,7 @@ func NewSet(tools ...tongs.Tool) (*Set, error) {
 	for i, tool := range tools {
 		slots[i] = &slot{tool: tool}
 	}
-	return build(slots)
+	return build(slots, nil)
 }
 
 // Lookup finds a tool by its name or one of its aliases.
@@ -89,15 +92,9 @@ type claim struct {
 // claims maps words to the tool that has them.
 type claims map[string]claim
 
-func (c claims) add(s *slot) error {
-	if s.tool == nil {
-		return errors.New("a tool is nil")
-	}
-	spec := s.tool.Spec()
-	if spec == nil {
-		return errors.New("a tool has no spec")
-	}
-	for i, word := range append([]string{spec.Name}, spec.Aliases...) {
+// check returns why the tool cannot have its words.
+func (c claims) check(spec *tongs.Spec) error {
+	for i, word := range words(spec) {
 		kind := "name"
 		if i > 0 {
 			kind = "alias"
@@ -105,14 +102,27 @@ func (c claims) add(s *slot) error {
 		if !validName.MatchString(word) {
 			return fmt.Errorf("%s %q of tool %q: want 1 to 64 of letters, digits, _ and -", kind, word, spec.Name)
 		}
-		if other, taken := c[word]; taken {
-			return fmt.Errorf("%s %q of %s is taken by %s already; rename one, or replace it explicitly",
-				kind, word, describe(spec), describe(other.slot.tool.Spec()))
+		taken := ""
+		if other, ok := c[word]; ok {
+			taken = describe(other.slot.tool.Spec())
+		} else if i > 0 && slices.Contains(words(spec)[:i], word) {
+			taken = describe(spec)
 		}
-		c[word] = claim{slot: s, alias: i > 0}
+		if taken != "" {
+			return fmt.Errorf("%s %q of %s is taken by %s already; rename one, or replace it explicitly", kind, word, describe(spec), taken)
+		}
 	}
 	return nil
 }
+
+func (c claims) add(s *slot) {
+	for i, word := range words(s.tool.Spec()) {
+		c[word] = claim{slot: s, alias: i > 0}
+	}
+}
+
+// words are all that a tool is called by, its name first.
+func words(spec *tongs.Spec) []string { return append([]string{spec.Name}, spec.Aliases...) }
 
 func describe(spec *tongs.Spec) string {
 	kind := spec.Source.Kind
@@ -125,79 +135,115 @@ func describe(spec *tongs.Spec) string {
 	return fmt.Sprintf("the %s tool %s (%s)", kind, spec.Name, spec.Source.Name)
 }
 
-// build makes a set. Built-in tools have distinct words among themselves, and so have all others; one of the others
+// builder makes a set. Built-in tools have distinct words among themselves, and so have all others; one of the others
 // may take a word of a built-in, which shadows it.
-func build(slots []*slot) (*Set, error) {
-	builtin, other := claims{}, claims{}
-	for _, s := range slots {
-		group := other
-		if s.tool != nil && s.tool.Spec() != nil && s.tool.Spec().Source.BuiltIn() {
-			group = builtin
-		}
-		if err := group.add(s); err != nil {
+type builder struct {
+	builtin, other claims
+	slots          []*slot
+	// shadowed is what a tool shadows; successor is the tool that has the name of a built-in now, which also answers to the
+	// aliases that are left.
+	shadowed  map[*slot]*tongs.Spec
+	successor map[*slot]*slot
+	warnings  []string
+}
+
+// build makes a set of tools that were registered, which have to be together, and of tools that are offered, each of
+// which is left out where it cannot be with those before it.
+func build(registered, offered []*slot) (*Set, error) {
+	b := &builder{builtin: claims{}, other: claims{}, shadowed: map[*slot]*tongs.Spec{}, successor: map[*slot]*slot{}}
+	for _, s := range registered {
+		if err := b.claim(s); err != nil {
 			return nil, err
 		}
 	}
-	set := &Set{all: slots, words: make(map[string]Entry, len(builtin)+len(other))}
-	shadowed, successor, err := set.shadow(slots, builtin, other)
-	if err != nil {
-		return nil, err
-	}
-	entry := func(s *slot) Entry {
-		if next := successor[s]; next != nil {
-			s = next
-		}
-		return Entry{Tool: s.tool, Shadowed: shadowed[s], slot: s}
-	}
-	for _, s := range slots {
-		if successor[s] == nil {
-			set.entries = append(set.entries, entry(s))
+	for _, s := range registered {
+		if err := b.shadow(s, true); err != nil {
+			return nil, err
 		}
 	}
-	for word, c := range builtin {
-		set.words[word] = entry(c.slot)
+	var faults []Fault
+	for _, s := range offered {
+		if err := b.admit(s); err != nil {
+			faults = append(faults, faultOf(s, err))
+		}
 	}
-	for word, c := range other {
-		set.words[word] = entry(c.slot)
-	}
+	set := b.set()
+	set.all, set.offered, set.faults = registered, offered, faults
 	return set, nil
 }
 
-// shadow finds which tools take words of built-ins: what each of them shadows, and for a built-in that lost its name
-// the tool that has it now, which also answers to the aliases that are left.
-func (s *Set) shadow(slots []*slot, builtin, other claims) (
-	shadowed map[*slot]*tongs.Spec, successor map[*slot]*slot, err error,
-) {
-	shadowed, successor = map[*slot]*tongs.Spec{}, map[*slot]*slot{}
-	for _, slot := range slots {
-		spec := slot.tool.Spec()
-		if spec.Source.BuiltIn() {
-			continue
+func (b *builder) set() *Set {
+	set := &Set{words: make(map[string]Entry, len(b.builtin)+len(b.other)), warnings: b.warnings}
+	entry := func(s *slot) Entry {
+		if next := b.successor[s]; next != nil {
+			s = next
 		}
-		for _, word := range append([]string{spec.Name}, spec.Aliases...) {
-			lost, ok := builtin[word]
-			if !ok {
-				continue
-			}
-			below := lost.slot.tool.Spec()
-			if err := mayShadow(spec, below, word, other[word].alias && !lost.alias); err != nil {
-				return nil, nil, err
-			}
-			if before := shadowed[slot]; before != nil && before != below {
-				return nil, nil, fmt.Errorf("%s takes words of two built-in tools, %s and %s; it may shadow one",
-					describe(spec), before.Name, below.Name)
-			}
-			if shadowed[slot] == nil {
-				s.warnings = append(s.warnings, fmt.Sprintf("%s takes the word %q of %s",
-					describe(spec), word, describe(below)))
-			}
-			shadowed[slot] = below
-			if !lost.alias {
-				successor[lost.slot] = slot
-			}
+		return Entry{Tool: s.tool, Shadowed: b.shadowed[s], From: s.from, slot: s}
+	}
+	for _, s := range b.slots {
+		if b.successor[s] == nil {
+			set.entries = append(set.entries, entry(s))
 		}
 	}
-	return shadowed, successor, nil
+	for word, c := range b.builtin {
+		set.words[word] = entry(c.slot)
+	}
+	for word, c := range b.other {
+		set.words[word] = entry(c.slot)
+	}
+	return set
+}
+
+// claim gives a tool its words, all or none.
+func (b *builder) claim(s *slot) error {
+	spec, err := specOf(s.tool)
+	if err != nil {
+		return err
+	}
+	group := b.other
+	if spec.Source.BuiltIn() {
+		group = b.builtin
+	}
+	if err := group.check(spec); err != nil {
+		return err
+	}
+	group.add(s)
+	b.slots = append(b.slots, s)
+	return nil
+}
+
+// shadow returns why a tool cannot take the words of built-ins that it has, and notes what it takes where commit says so.
+func (b *builder) shadow(s *slot, commit bool) error {
+	spec := s.tool.Spec()
+	if spec.Source.BuiltIn() {
+		return nil
+	}
+	var below *tongs.Spec
+	for i, word := range words(spec) {
+		lost, ok := b.builtin[word]
+		if !ok {
+			continue
+		}
+		before := below
+		below = lost.slot.tool.Spec()
+		if err := mayShadow(spec, below, word, i > 0 && !lost.alias); err != nil {
+			return err
+		}
+		if before != nil && before != below {
+			return fmt.Errorf("%s takes words of two built-in tools, %s and %s; it may shadow one", describe(spec), before.Name, below.Name)
+		}
+		if !commit {
+			continue
+		}
+		if before == nil {
+			b.warnings = append(b.warnings, fmt.Sprintf("%s takes the word %q of %s", describe(spec), word, describe(below)))
+		}
+		b.shadowed[s] = below
+		if !lost.alias {
+			b.successor[lost.slot] = s
+		}
+	}
+	return nil
 }
 
 func mayShadow(above, below *tongs.Spec, word string, aliasOverName bool) error {

@@ -34,6 +34,7 @@ type bench struct {
 	dir      string
 	engine   *engine.Engine
 	registry *registry.Registry
+	tools    []tongs.Tool
 	runner   *worker.Runner
 	store    worker.Store
 	ws       *workspace.Workspace
@@ -78,9 +79,9 @@ func newBench(t testing.TB, more ...tongs.Tool) *bench {
 	b.must(err)
 	b.engine, err = engine.New(engine.Options{
 		Registry: b.registry, Workspace: b.ws, Output: output.Bounds{Spill: spill, Limits: output.Limits{Content: 4000}},
-		Reviewed: func(src tongs.Source) bool { return b.trusts(src) },
-		HTTP:     func(*tongs.Permit) tongs.HTTP { return answering{} },
-		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{approval.Callback(b.answer)}},
+		Providers: map[tongs.SourceKind]engine.Provider{tongs.SourceWorker: provided{b}},
+		HTTP:      func(*tongs.Permit) tongs.HTTP { return answering{} },
+		Approval:  &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{approval.Callback(b.answer)}},
 	})
 	b.must(err)
 	b.runner, err = worker.New(worker.Options{
@@ -198,8 +199,23 @@ func (b *bench) offer() {
 	b.Helper()
 	tools, err := b.runner.Tools(slices.Collect(maps.Values(b.files))...)
 	b.must(err)
-	b.must(b.registry.RegisterAll(tools...))
+	for _, t := range tools {
+		if t.Spec().Source.BuiltIn() {
+			b.must(b.registry.Register(t))
+		} else {
+			b.tools = append(b.tools, t)
+		}
+	}
+	b.must(b.engine.Refresh(context.Background()))
 }
+
+// provided are the workers that are tools of their own names.
+type provided struct{ b *bench }
+
+func (p provided) Tools() []tongs.Tool            { return p.b.tools }
+func (p provided) Refresh(context.Context) bool   { return true }
+func (p provided) Reviewed(src tongs.Source) bool { return p.b.trusts(src) }
+func (p provided) Close() error                   { return nil }
 
 func (b *bench) run(f *worker.File, prompt string) *worker.Session {
 	b.Helper()

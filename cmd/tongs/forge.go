@@ -142,13 +142,12 @@ func (a *app) forgeListCommand() *cobra.Command {
 			return err
 		}
 		defer sys.Close()
-		set := sys.Forge
-		states := set.States()
+		states := sys.StatesOf(tongs.SourceCustom)
 		if format == "json" {
 			return a.json(states)
 		}
 		if len(states) == 0 {
-			fmt.Fprintf(a.err, "There are no custom tools in %s. 'tongs forge new' makes one.\n", terminal.Clean(set.Dir()))
+			fmt.Fprintf(a.err, "There are no custom tools in %s. 'tongs forge new' makes one.\n", terminal.Clean(sys.Forge.Dir()))
 			return nil
 		}
 		rows := make([][]string, 0, len(states))
@@ -177,12 +176,12 @@ func (a *app) forgeShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show a custom tool, or its changes since you approved it", Example: "  tongs forge show word-count",
 		Args: cobra.ExactArgs(1),
-		RunE: a.run(func(_ *cobra.Command, args []string) error {
+		RunE: a.run(func(cmd *cobra.Command, args []string) error {
 			set, err := a.host().OpenForge()
 			if err != nil {
 				return err
 			}
-			v, err := set.Look(args[0])
+			v, err := set.Look(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -208,44 +207,24 @@ func (a *app) forgeApproveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := set.Look(args[0])
+			v, err := set.Look(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			if v.State.Status == custom.Broken {
+			if v.State.Status == tongs.StatusBroken {
 				return tongs.Errorf(tongs.CodeConfigError, "%s cannot be used: %s", v.State.Name, v.State.Detail)
 			}
 			if !v.Changed {
 				fmt.Fprintf(a.err, "%s is what you approved.\n", terminal.Clean(v.State.Name))
 				return nil
 			}
-			return a.approveTool(cmd.Context(), set, v)
+			return a.approve(cmd.Context(), set, v, customApproval)
 		}),
 	}
 }
 
-func (a *app) approveTool(ctx context.Context, set *custom.Set, v *custom.Review) error {
-	t, err := terminal.Open()
-	if err != nil {
-		fmt.Fprintln(a.out, terminal.CleanLines(v.Text))
-		return tongs.Errorf(tongs.CodeApprovalRequired, "approving a custom tool needs a person at a real terminal, and this process has none; "+
-			"run 'tongs forge approve %s' in one", v.State.Name)
-	}
-	defer t.Close()
-	what, quote := "is", t.Quote
-	if v.Before {
-		what, quote = "changed in", t.QuoteDiff
-	}
-	fmt.Fprintf(t, "This %s the custom tool %s:\n", what, terminal.Clean(v.State.Name))
-	quote(v.Text)
-	if err := t.Confirm(ctx, "approve this"); err != nil {
-		return err
-	}
-	if err := set.Approve(v, terminal.Whoami()); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.err, "%s is approved as it is now.\n", terminal.Clean(v.State.Name))
-	return nil
+var customApproval = approvalText{
+	noun: "a custom tool", command: "tongs forge approve", first: "This is the custom tool %s", changed: "This changed in the custom tool %s",
 }
 
 func (a *app) forgeDisableCommand() *cobra.Command {

@@ -103,7 +103,7 @@ func (a *app) forgeStatsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if _, err := set.Refresh(); err != nil { // with everything known: what a turn costs
+		if _, err := set.Scan(); err != nil { // with everything known: what a turn costs
 			return err
 		}
 		st, err := a.host().OpenState()
@@ -116,7 +116,7 @@ func (a *app) forgeStatsCommand() *cobra.Command {
 			return err
 		}
 		began := time.Now()
-		if _, err := set.Refresh(); err != nil {
+		if _, err := set.Scan(); err != nil {
 			return err
 		}
 		stats := countForge(rows)

@@ -193,7 +193,7 @@ func (a *app) mcpListCommand() *cobra.Command {
 			return err
 		}
 		defer sys.Close()
-		states := sys.MCP.States()
+		states := sys.StatesOf(tongs.SourceMCP)
 		if format == "json" {
 			return a.json(states)
 		}
@@ -205,11 +205,11 @@ func (a *app) mcpListCommand() *cobra.Command {
 		for _, s := range states {
 			ready := 0
 			for _, t := range s.Tools {
-				if t.Status == mcpclient.Ready {
+				if t.Status == tongs.StatusReady {
 					ready++
 				}
 			}
-			rows = append(rows, []string{s.Name, s.Status, fmt.Sprintf("%d of %d", ready, len(s.Tools)), s.Origin, s.Where})
+			rows = append(rows, []string{s.Name, string(s.Status), fmt.Sprintf("%d of %d", ready, len(s.Tools)), s.Origin, s.Where})
 		}
 		if err := a.table([]string{"SERVER", "STATE", "TOOLS READY", "FROM", "COMMAND OR URL"}, rows); err != nil {
 			return err
@@ -223,16 +223,16 @@ func (a *app) mcpListCommand() *cobra.Command {
 }
 
 // serverNotes say what a person should know about servers and tools that are not ready.
-func serverNotes(states []mcpclient.State) (notes []string) {
+func serverNotes(states []tongs.SourceState) (notes []string) {
 	for _, s := range states {
-		if s.Detail != "" && s.Status != "ready" {
+		if s.Detail != "" && s.Status != tongs.StatusReady {
 			notes = append(notes, fmt.Sprintf("%s is %s: %s", s.Name, s.Status, s.Detail))
 		}
 		for _, t := range s.Tools {
 			switch t.Status {
-			case mcpclient.Quarantined:
+			case tongs.StatusQuarantined:
 				notes = append(notes, fmt.Sprintf("%s is quarantined: its server describes it otherwise than you approved it", t.Name))
-			case mcpclient.Gone, mcpclient.Broken:
+			case tongs.StatusGone, tongs.StatusBroken:
 				notes = append(notes, fmt.Sprintf("%s is %s: %s", t.Name, t.Status, t.Detail))
 			}
 		}

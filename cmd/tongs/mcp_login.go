@@ -78,8 +78,8 @@ func (a *app) login(ctx context.Context, name string, opt oauth.LoginOptions) er
 	if l.Refresh == "" && !l.Expires.IsZero() {
 		fmt.Fprintf(a.err, "It ends at %s, and nothing renews it.\n", l.Expires.Local().Format(time.DateTime))
 	}
-	for _, s := range sys.MCP.States() {
-		if s.Name == name && s.Status == "not reviewed" {
+	for _, s := range sys.StatesOf(tongs.SourceMCP) {
+		if s.Name == name && s.Status == tongs.StatusUnapproved {
 			fmt.Fprintf(a.err, "Next: tongs mcp review %s\n", terminal.Clean(name))
 		}
 	}

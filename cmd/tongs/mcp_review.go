@@ -34,45 +34,30 @@ func (a *app) mcpReviewCommand() *cobra.Command {
 		}
 		defer sys.Close()
 		if !v.Changed {
-			fmt.Fprintf(a.err, "%s runs and says what you approved.\n", terminal.Clean(v.Server))
+			fmt.Fprintf(a.err, "%s runs and says what you approved.\n", terminal.Clean(v.State.Name))
 			return nil
 		}
 		if show {
 			_, err := fmt.Fprintln(a.out, terminal.CleanLines(v.Text))
 			return err
 		}
-		return a.approveServer(cmd.Context(), sys, v)
+		if err := a.approve(cmd.Context(), sys.MCP, v, serverApproval); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "It has %s.\n", terminal.Plural(len(mcpclient.Said(v).Tools), "tool"))
+		return nil
 	})
 	return cmd
 }
 
-func (a *app) approveServer(ctx context.Context, sys *wire.System, v *mcpclient.Review) error {
-	t, err := terminal.Open()
-	if err != nil {
-		fmt.Fprintln(a.out, terminal.CleanLines(v.Text))
-		return tongs.Errorf(tongs.CodeApprovalRequired, "approving an MCP server needs a person at a real terminal, and this process has none; "+
-			"run 'tongs mcp review %s' in one", v.Server)
-	}
-	defer t.Close()
-	what := "runs, and what it says of itself, in its own words"
-	quote := t.Quote
-	if v.Before != nil {
-		what, quote = "changed", t.QuoteDiff
-	}
-	fmt.Fprintf(t, "This is what the MCP server %s %s:\n", terminal.Clean(v.Server), what)
-	quote(v.Text)
-	if err := t.Confirm(ctx, "approve this"); err != nil {
-		return err
-	}
-	if err := sys.MCP.Approve(v, terminal.Whoami()); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.err, "%s is approved as it is now: %s.\n", terminal.Clean(v.Server), terminal.Plural(len(v.Now.Tools), "tool"))
-	return nil
+var serverApproval = approvalText{
+	noun: "an MCP server", command: "tongs mcp review",
+	first:   "This is what the MCP server %s runs, and what it says of itself, in its own words",
+	changed: "This is what the MCP server %s changed",
 }
 
 // look wires a system and has it look at a server.
-func (a *app) look(ctx context.Context, name string, update bool) (*wire.System, *mcpclient.Review, error) {
+func (a *app) look(ctx context.Context, name string, update bool) (*wire.System, *tongs.Review, error) {
 	sys, err := a.open(ctx, wire.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -99,24 +84,19 @@ func (a *app) mcpTestCommand() *cobra.Command {
 			}
 			took := time.Since(began)
 			defer sys.Close()
-			n := v.Now
+			n := mcpclient.Said(v)
 			lines := []string{
-				fmt.Sprintf("%s answers: %s %s, protocol %s, after %s", v.Server, n.Title, n.Version, n.Protocol, took.Round(time.Millisecond)),
+				fmt.Sprintf("%s answers: %s %s, protocol %s, after %s", v.State.Name, n.Title, n.Version, n.Protocol, took.Round(time.Millisecond)),
 				fmt.Sprintf("%s, %s, %s of instructions", terminal.Plural(len(n.Tools), "tool"), terminal.Plural(len(n.Prompts), "prompt"), terminal.Plural(len(n.Instructions), "byte")),
 			}
-			for _, s := range sys.MCP.States() {
-				if s.Name != args[0] {
-					continue
-				}
-				for _, t := range s.Tools {
-					lines = append(lines, strings.TrimSuffix(fmt.Sprintf("  %s: %s %s", t.Name, t.Status, t.Detail), " "))
-				}
-				if s.Server.Unconfined {
-					lines = append(lines, "it runs outside the sandbox")
-				}
+			for _, t := range v.State.Tools {
+				lines = append(lines, strings.TrimSuffix(fmt.Sprintf("  %s: %s %s", t.Name, t.Status, t.Detail), " "))
+			}
+			if sys.MCP.Unconfined(args[0]) {
+				lines = append(lines, "it runs outside the sandbox")
 			}
 			if v.Changed {
-				lines = append(lines, "next: tongs mcp review "+v.Server)
+				lines = append(lines, "next: tongs mcp review "+v.State.Name)
 			}
 			_, err = fmt.Fprintln(a.out, terminal.CleanLines(strings.Join(lines, "\n")))
 			return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/module"
 )
 
 func (a *app) moduleCommand() *cobra.Command {
@@ -38,7 +36,7 @@ func (a *app) moduleListCommand() *cobra.Command {
 			return err
 		}
 		defer sys.Close()
-		states := sys.Modules.States()
+		states := sys.StatesOf(tongs.SourceModule)
 		if format == "json" {
 			return a.json(states)
 		}
@@ -84,7 +82,7 @@ func (a *app) moduleShowCommand() *cobra.Command {
 				return err
 			}
 			defer sys.Close()
-			v, _, err := sys.LookAt(args[0])
+			v, _, err := sys.LookAt(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -113,12 +111,12 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 				return err
 			}
 			defer sys.Close()
-			v, configured, err := sys.LookAt(args[0])
+			v, configured, err := sys.LookAt(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if v.Changed {
-				if err := a.approveModule(cmd.Context(), sys, v); err != nil {
+				if err := a.approve(cmd.Context(), sys.Modules, v, moduleApproval); err != nil {
 					return err
 				}
 			} else {
@@ -136,28 +134,8 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 	}
 }
 
-func (a *app) approveModule(ctx context.Context, sys *wire.System, v *module.Review) error {
-	t, err := terminal.Open()
-	if err != nil {
-		fmt.Fprintln(a.out, terminal.CleanLines(v.Text))
-		return tongs.Errorf(tongs.CodeApprovalRequired, "approving a module needs a person at a real terminal, and this process has none; "+
-			"run 'tongs module review %s' in one", v.State.Name)
-	}
-	defer t.Close()
-	what, quote := "is", t.Quote
-	if v.Before {
-		what, quote = "changed in", t.QuoteDiff
-	}
-	fmt.Fprintf(t, "This %s the module %s:\n", what, terminal.Clean(v.State.Name))
-	quote(v.Text)
-	if err := t.Confirm(ctx, "approve this"); err != nil {
-		return err
-	}
-	if err := sys.Modules.Approve(v, terminal.Whoami()); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.err, "%s is approved as it is now.\n", terminal.Clean(v.State.Name))
-	return nil
+var moduleApproval = approvalText{
+	noun: "a module", command: "tongs module review", first: "This is the module %s", changed: "This changed in the module %s",
 }
 
 func (a *app) moduleForgetCommand() *cobra.Command {

@@ -37,7 +37,7 @@ func (a *app) toolsCommand() *cobra.Command {
 		for _, w := range sys.Warnings() {
 			fmt.Fprintln(a.err, "warning: "+terminal.Clean(w))
 		}
-		for _, note := range serverNotes(sys.MCP.States()) {
+		for _, note := range serverNotes(sys.StatesOf(tongs.SourceMCP)) {
 			fmt.Fprintln(a.err, "mcp: "+terminal.Clean(note))
 		}
 		for _, name := range slices.Sorted(maps.Keys(broken)) {

@@ -6,8 +6,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	webconsole "github.com/tongs-ai/tongs/console"
-	"github.com/tongs-ai/tongs/custom"
-	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/engine"
 )
 
 // Console makes the console of a system.
@@ -30,31 +29,32 @@ func (s *System) Console(hub *webconsole.Hub, token, user string, hosts []string
 }
 
 // toolStates tells of the tools that are not built in how far they can be used.
-func (s *System) toolStates(context.Context) []webconsole.ToolState {
+func (s *System) toolStates(ctx context.Context) []webconsole.ToolState {
 	var list []webconsole.ToolState
-	for _, st := range s.Forge.States() {
-		t := webconsole.ToolState{
-			Name: st.Name, Status: string(st.Status), Detail: st.Detail, Description: st.Description,
-			Source: tongs.Source{Kind: tongs.SourceCustom, Name: st.Name, Digest: st.Digest},
-		}
-		if st.Status == custom.Changed || st.Status == custom.Unreviewed {
-			t.Next = "tongs forge approve " + st.Name
-			if v, err := s.Forge.Look(st.Name); err == nil {
-				t.Diff = v.Text
+	for _, st := range s.States() {
+		for _, t := range st.Tools {
+			view := webconsole.ToolState{
+				Name: t.Name, Status: string(t.Status), Detail: t.Detail, Description: st.Description,
+				Source: tongs.Source{Kind: st.Kind, Name: st.Name, Digest: st.Digest},
 			}
-		}
-		list = append(list, t)
-	}
-	for _, server := range s.MCP.States() {
-		for _, st := range server.Tools {
-			t := webconsole.ToolState{
-				Name: st.Name, Status: string(st.Status), Detail: st.Detail, Source: tongs.Source{Kind: tongs.SourceMCP, Name: server.Name},
+			if t.Status != tongs.StatusReady {
+				view.Next, view.Diff = st.Next, s.shownDiff(ctx, st)
 			}
-			if st.Status != mcpclient.Ready {
-				t.Next = "tongs mcp review " + server.Name
-			}
-			list = append(list, t)
+			list = append(list, view)
 		}
 	}
 	return list
+}
+
+// shownDiff is what a person would approve of a source. To look at an MCP server is to start it, which nobody asked for here.
+func (s *System) shownDiff(ctx context.Context, st tongs.SourceState) string {
+	p, ok := s.providers[st.Kind].(engine.Reviewable)
+	if !ok || st.Kind == tongs.SourceMCP || st.Status != tongs.StatusChanged && st.Status != tongs.StatusUnapproved {
+		return ""
+	}
+	v, err := p.Look(ctx, st.Name)
+	if err != nil {
+		return ""
+	}
+	return v.Text
 }

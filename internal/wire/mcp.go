@@ -3,11 +3,9 @@ package wire
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -33,7 +31,7 @@ func serverPackages(stateDir string) string {
 	return filepath.Join(forgeState(stateDir), "programs", "mcp")
 }
 
-// addMCP makes the tools of the configured MCP servers part of the registry, now and whenever they change.
+// addMCP makes the provider of the tools of MCP servers.
 func (s *System) addMCP() error {
 	opt := mcpclient.Options{
 		Packages: serverPackages(s.StateDir), Store: s.approvals.servers(), Logins: s.approvals.logins(),
@@ -42,61 +40,21 @@ func (s *System) addMCP() error {
 	if !s.opt.Lives {
 		opt.Grace = time.Second / 2 // a person waits for the command to end
 	}
+	if s.Confined != nil {
+		opt.ByHand = func(ctx context.Context, server string, effects []tongs.Effect) (tongs.Commands, string) {
+			return s.Confined.Commands(s.byHand(ctx, server, effects)), s.Workspace
+		}
+	}
 	for _, m := range s.Config.Toolsets.MCP {
 		if slices.ContainsFunc(opt.Servers, func(o mcpclient.Server) bool { return o.Name == m.Name }) {
 			continue // that of the layer with more authority stands
 		}
 		opt.Servers = append(opt.Servers, *AsServer(m))
 	}
-	opt.OnChange = s.swapMCP
+	opt.OnChange = s.refresh
 	var err error
 	s.MCP, err = mcpclient.New(opt)
-	return err
-}
-
-// faults are why tools are not offered. They are safe for concurrent use.
-type faults struct {
-	mu   sync.Mutex
-	list []string
-}
-
-func (f *faults) set(list []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.list = list
-}
-
-// mcpWarnings say which tools of MCP servers are not offered, and why.
-func (s *System) mcpWarnings() []string {
-	s.mcpFaults.mu.Lock()
-	defer s.mcpFaults.mu.Unlock()
-	return s.mcpFaults.list
-}
-
-// swapMCP takes up tools that changed. What cannot be read stays as it was, and a tool whose name is taken is left out.
-func (s *System) swapMCP() {
-	tools, err := s.MCP.Tools()
-	var faults []string
-	if err != nil {
-		faults = append(faults, err.Error())
-	}
-	names := map[string]bool{}
-	for _, t := range tools {
-		name := t.Spec().Name
-		names[name] = true
-		if err := s.Registry.Replace(t); err != nil {
-			faults = append(faults, fmt.Sprintf("the tool %s of an MCP server is not offered: %v", name, err))
-		}
-	}
-	s.mcpFaults.set(faults)
-	if err != nil {
-		return
-	}
-	for _, e := range s.Registry.Set().Entries() {
-		if spec := e.Tool.Spec(); spec.Source.Kind == tongs.SourceMCP && !names[spec.Name] {
-			s.Registry.Unregister(spec.Name)
-		}
-	}
+	return s.provide(tongs.SourceMCP, s.MCP, err)
 }
 
 // byHand is the permit of a person who starts a server: nobody else is asked. The rules about paths hold for the server as
@@ -122,17 +80,13 @@ func (p Place) ForgetServer(name string) error {
 
 // LookAtServer starts a server as a person wants who runs a command for it, and asks it what it has. Update installs its newest
 // package before.
-func (s *System) LookAtServer(ctx context.Context, name string, update bool) (*mcpclient.Review, error) {
+func (s *System) LookAtServer(ctx context.Context, name string, update bool) (*tongs.Review, error) {
 	if update {
 		if err := s.MCP.Update(ctx, name, s.Workspace); err != nil {
 			return nil, err
 		}
 	}
-	effects, err := s.MCP.Effects(name)
-	if err != nil {
-		return nil, err
-	}
-	v, err := s.MCP.Look(ctx, name, s.Confined.Commands(s.byHand(ctx, name, effects)), s.Workspace)
+	v, err := s.MCP.Look(ctx, name)
 	if need, ok := errors.AsType[*tongs.Need](err); ok {
 		return nil, needOf(name, need)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -19,10 +20,12 @@ import (
 	"github.com/tongs-ai/tongs/builtin/shell"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/module"
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/policy"
 	"github.com/tongs-ai/tongs/registry"
@@ -151,17 +154,21 @@ type System struct {
 	Registry *registry.Registry
 	Engine   *engine.Engine
 	State
-	Journal   *journal.Journal
-	Files     *workspace.Workspace
-	runner    *sandbox.Runner
-	shell     *shell.Set
-	Confined  *confine.Confiner
+	Journal  *journal.Journal
+	Files    *workspace.Workspace
+	runner   *sandbox.Runner
+	shell    *shell.Set
+	Confined *confine.Confiner
+	// providers supply the tools that are not built in; unfollow ends the watch over them, and ready is the engine once it
+	// has them.
+	providers map[tongs.SourceKind]engine.Provider
+	unfollow  context.CancelFunc
+	ready     atomic.Pointer[engine.Engine]
 	MCP       *mcpclient.Set
-	mcpFaults faults
-	Forge     *Forge
-	telemetry *telemetry.Telemetry
-	Modules   *Modules
+	Forge     *custom.Set
+	Modules   *module.Set
 	Workers   *Workers
+	telemetry *telemetry.Telemetry
 	// live knows the files of the workspace, in a process that lives on; nil elsewhere.
 	live *live.Service
 }
@@ -259,26 +266,23 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 	if err = sys.addWeb(&opt); err != nil {
 		return nil, err
 	}
-	if err = sys.addForge(&opt); err != nil {
+	if err = sys.addForge(); err != nil {
 		return nil, err
 	}
-	opt.Registry, opt.Reviewed = sys.Registry, sys.reviewed
+	if err = sys.addModules(); err != nil {
+		return nil, err
+	}
+	opt.Registry, opt.Providers = sys.Registry, sys.providers
+	opt.OnResult = func(*tongs.Call, *tongs.Result) { sys.refresh() } // so that clients are told before their next call
 	if sys.Engine, err = engine.New(opt); err != nil {
 		return nil, err
 	}
-	if err = sys.addWorkers(); err != nil {
+	sys.ready.Store(sys.Engine)
+	if err = sys.addWorkers(ctx); err != nil {
 		return nil, err
 	}
-	return sys, sys.offerOutside()
-}
-
-// offerOutside registers what is not built in, after all that is: a tool from outside whose name is taken is left out and
-// named in the warnings, and never keeps another from being offered.
-func (s *System) offerOutside() error {
-	s.swapMCP()
-	s.swapForge()
-	s.followForge()
-	return s.addModules()
+	sys.follow()
+	return sys, nil
 }
 
 // connect opens the state, the files and the sandbox, and puts them into the options of the engine.
@@ -406,16 +410,10 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 // Close ends what the system started and closes its state, the last opened first. It does so wholly also where a part fails.
 func (s *System) Close() error {
 	s.endTelemetry()
-	s.Forge.close()
-	s.Modules.close()
-	s.Workers.close()
-	if s.MCP != nil {
-		s.MCP.Close()
-	}
+	errs := []error{s.closeProviders()}
 	if s.shell != nil {
 		s.shell.CloseAll()
 	}
-	var errs []error
 	if s.live != nil {
 		errs = append(errs, s.live.Close())
 	}
@@ -487,9 +485,4 @@ func (s *System) describe(texts registry.Texts, spec *tongs.Spec) (string, error
 		return "", tongs.Errorf(tongs.CodeConfigError, "%w", err)
 	}
 	return text, nil
-}
-
-// Warnings are what a person should know about the tools that are offered, and those that are not.
-func (s *System) Warnings() []string {
-	return slices.Concat(s.Registry.Set().Warnings(), s.mcpWarnings(), s.Forge.warnings(), s.Modules.warnings())
 }

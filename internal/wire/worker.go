@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -31,6 +32,8 @@ type Workers struct {
 	files *WorkerFiles
 	rules []tongs.Rule
 	store *Sessions
+	// tools are the workers that are tools of their own names, nil until they are known; told are those of the last refresh.
+	tools, told atomic.Pointer[[]tongs.Tool]
 	// events is told what happens in runs, begun is when this process started.
 	events func(worker.Event)
 	begun  time.Time
@@ -39,8 +42,8 @@ type Workers struct {
 // prepareWorkers finds where workers are, and takes up what the one that was started says of toolsets.
 func (s *System) prepareWorkers() error {
 	s.Workers = &Workers{sys: s, files: s.host.WorkerFiles(s.Place), store: &Sessions{Dir: s.StateDir}, events: s.opt.Events, begun: time.Now()}
-	if s.opt.Worker == nil {
-		return nil
+	if err := s.provide(tongs.SourceWorker, s.Workers, nil); err != nil || s.opt.Worker == nil {
+		return err
 	}
 	all, err := s.Workers.files.tree(s.opt.Worker)
 	if err != nil {
@@ -80,7 +83,7 @@ func takeToolsets(to *config.Toolsets, f *config.Worker) error {
 }
 
 // addWorkers registers the tools of workers and todos.
-func (s *System) addWorkers() error {
+func (s *System) addWorkers(ctx context.Context) error {
 	wk := s.Workers
 	opt := worker.Options{
 		Caller: s.Engine, Tools: s.Engine.Tools, Open: openModel, Default: os.Getenv(envModel), Find: wk.find, Store: wk.store,
@@ -108,8 +111,25 @@ func (s *System) addWorkers() error {
 	if err != nil {
 		return err
 	}
-	if err := s.Registry.RegisterAll(append(todos, tools...)...); err != nil {
-		return tongs.Errorf(tongs.CodeConfigError, "a worker cannot be offered as a tool: %w", err)
+	var own []tongs.Tool
+	for _, t := range tools {
+		if t.Spec().Source.BuiltIn() {
+			todos = append(todos, t)
+		} else {
+			own = append(own, t)
+		}
+	}
+	if err := s.Registry.RegisterAll(todos...); err != nil {
+		return err
+	}
+	wk.tools.Store(&own)
+	if err := s.Engine.Refresh(ctx); err != nil {
+		return err
+	}
+	for _, f := range s.Engine.Faults() {
+		if f.Kind == tongs.SourceWorker {
+			return tongs.Errorf(tongs.CodeConfigError, "a worker cannot be offered as a tool: %w", f.Err)
+		}
 	}
 	if s.opt.Worker != nil && s.Files != nil {
 		wk.rules, err = s.opt.Worker.AllRules(opt.Resolve)
@@ -164,10 +184,22 @@ func (wk *Workers) find(_ context.Context, from *worker.File, name string) (*wor
 	return &f.File, nil
 }
 
-// trusts reports whether a tool is a worker that somebody vouches for.
-func (wk *Workers) trusts(src tongs.Source) bool {
-	return wk != nil && src.Kind == tongs.SourceWorker && wk.files.trusts(src.Digest)
+// Tools implements engine.Provider: the workers that are tools of their own names.
+func (wk *Workers) Tools() []tongs.Tool {
+	if list := wk.tools.Load(); list != nil {
+		return *list
+	}
+	return nil
 }
+
+// Refresh implements engine.Provider.
+func (wk *Workers) Refresh(context.Context) (changed bool) {
+	now := wk.tools.Load()
+	return wk.told.Swap(now) != now
+}
+
+// Reviewed implements engine.Provider: it reports whether the file of the worker is trusted.
+func (wk *Workers) Reviewed(src tongs.Source) bool { return wk.files.trusts(src.Digest) }
 
 // changes returns what a call of this process changed.
 func (wk *Workers) changes(_ context.Context, call string) (list []worker.Change, err error) {
@@ -206,12 +238,8 @@ func countLines(diff string) (added, removed int) {
 	return added, removed
 }
 
-// close ends what workers hold.
-func (wk *Workers) close() {
-	if wk != nil {
-		wk.store.Close()
-	}
-}
+// Close implements engine.Provider.
+func (wk *Workers) Close() error { return wk.store.Close() }
 
 // WorkerFiles finds worker files and knows those that it read.
 type WorkerFiles struct {
@@ -361,12 +389,13 @@ func (l *Sessions) db() (*sessions.DB, error) {
 }
 
 // Close closes them.
-func (l *Sessions) Close() {
+func (l *Sessions) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open != nil {
-		_ = l.open.Close()
+	if l.open == nil {
+		return nil
 	}
+	return l.open.Close()
 }
 
 // Save implements worker.Store.

@@ -18,7 +18,6 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/mcpclient"
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
-	"github.com/tongs-ai/tongs/registry"
 )
 
 func main() {
@@ -55,14 +54,14 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := set.Approve(review, "conformance"); err != nil {
+	if err := set.Approve(ctx, review, "conformance"); err != nil {
 		return err
 	}
 	caller, err := walk(set)
 	if err != nil {
 		return err
 	}
-	for _, c := range calls(os.Getenv("MCP_CONFORMANCE_SCENARIO"), review.Now) {
+	for _, c := range calls(os.Getenv("MCP_CONFORMANCE_SCENARIO"), mcpclient.Said(review)) {
 		data, err := json.Marshal(c.Arguments)
 		if err != nil {
 			return err
@@ -85,9 +84,9 @@ func run(ctx context.Context, args []string) error {
 const maxLogins = 2
 
 // look asks the server what it has, and logs in where it wants that, as often as a person would.
-func look(ctx context.Context, set *mcpclient.Set) (*mcpclient.Review, error) {
+func look(ctx context.Context, set *mcpclient.Set) (*tongs.Review, error) {
 	for range maxLogins {
-		review, err := set.Look(ctx, "suite", nil, "")
+		review, err := set.Look(ctx, "suite")
 		if !errors.Is(err, oauth.ErrLogin) {
 			return review, err
 		}
@@ -96,7 +95,7 @@ func look(ctx context.Context, set *mcpclient.Set) (*mcpclient.Review, error) {
 			return nil, err
 		}
 	}
-	return set.Look(ctx, "suite", nil, "")
+	return set.Look(ctx, "suite")
 }
 
 // login does what 'tongs mcp login' does, with a browser that agrees to everything: it goes where it is sent.
@@ -130,16 +129,8 @@ func login(ctx context.Context, set *mcpclient.Set) error {
 
 // walk makes an engine of the tools, with a rule that frees them: who asks is not what is tested here.
 func walk(set *mcpclient.Set) (tongs.Caller, error) {
-	tools, err := set.Tools()
-	if err != nil {
-		return nil, err
-	}
-	reg, err := registry.New(tools...)
-	if err != nil {
-		return nil, err
-	}
 	free := []tongs.Rule{{Tool: "suite__*", Decision: tongs.PreApproved, Layer: tongs.LayerUser}}
-	return engine.New(engine.Options{Registry: reg, Reviewed: set.Reviewed, Rules: func() []tongs.Rule { return free }})
+	return engine.New(engine.Options{Providers: map[tongs.SourceKind]engine.Provider{tongs.SourceMCP: set}, Rules: func() []tongs.Rule { return free }})
 }
 
 // answers is what a person who agrees would fill in; what has a default is left to it.

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/registry"
+)
+
+// Provider supplies tools of one kind of source, which may change while the engine runs. Its methods are called by many
+// at a time. Whoever made a provider closes it, after the last call.
+type Provider interface {
+	// Tools returns the tools in stable order. It runs nothing of them.
+	Tools() []tongs.Tool
+	// Refresh looks for changes, and reports whether Tools would return others than when it last did so. It is called before
+	// each call is looked up and before tools are listed, so it must be quick where nothing changed.
+	Refresh(ctx context.Context) (changed bool)
+	// Reviewed reports whether a person approved the code of the source at its digest; only then does the tool's own word
+	// count in its favour. It is asked only about sources of tools that this provider supplied.
+	Reviewed(src tongs.Source) bool
+	Close() error
+}
+
+// Reviewable is implemented by providers whose sources a person approves.
+type Reviewable interface {
+	// States returns what is known of each source, those too that cannot be used. It starts nothing.
+	States() []tongs.SourceState
+	// Look returns a source as it is, for a person to approve.
+	Look(ctx context.Context, name string) (*tongs.Review, error)
+	// Approve has the source used as the review showed it. A review that another provider made, or a source that changed
+	// since, is an error. By says who approved it.
+	Approve(ctx context.Context, review *tongs.Review, by string) error
+}
+
+// precedence is the order in which kinds of source get the names they want: of two tools with one name, the earlier kind
+// has it, whenever each of them came. Built-in tools are the exception that package registry makes: tools of modules, MCP
+// servers and the forge may shadow them. What a person configured goes before what an agent may have written.
+var precedence = []tongs.SourceKind{
+	tongs.SourceBuiltin, tongs.SourceWorker, tongs.SourceModule, tongs.SourceMCP, tongs.SourceCustom,
+}
+
+// patience is how long a call waits for a provider that does not return from Refresh. The tools of such a provider stay
+// as they were, and nobody waits for it again until it returned.
+const patience = 2 * time.Second
+
+// supply is one provider of an engine.
+type supply struct {
+	kind     tongs.SourceKind
+	provider Provider
+	// refreshing is full while the provider refreshes and its tools are taken; owed says that they were not taken.
+	refreshing chan struct{}
+	owed       bool
+	// The rest is guarded by supplies.mu. Running is set while the provider is in Refresh, stuck when it does not return.
+	running, stuck bool
+	tools          []tongs.Tool
+	failure        error
+}
+
+// supplies are the providers of an engine, in order of precedence, and the registry that their tools are in.
+type supplies struct {
+	registry *registry.Registry
+	list     []*supply
+	mu       sync.Mutex
+}
+
+func newSupplies(reg *registry.Registry, providers map[tongs.SourceKind]Provider) (*supplies, error) {
+	s := &supplies{registry: reg}
+	for _, kind := range precedence {
+		if p, ok := providers[kind]; ok {
+			if p == nil {
+				return nil, fmt.Errorf("the provider of %s tools is nil", kind)
+			}
+			s.list = append(s.list, &supply{kind: kind, provider: p, refreshing: make(chan struct{}, 1), owed: true})
+		}
+	}
+	if len(s.list) != len(providers) {
+		return nil, fmt.Errorf("a provider is of a kind that is none of %v", precedence)
+	}
+	for _, p := range s.list {
+		s.renew(p)
+	}
+	return s, nil
+}
+
+// refresh brings the registry up to date. The error is that ctx ended first.
+func (s *supplies) refresh(ctx context.Context) error {
+	if len(s.list) == 0 {
+		return nil
+	}
+	var at atomic.Pointer[supply]
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, p := range s.list {
+			at.Store(p)
+			s.ask(ctx, p)
+		}
+	}()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-late.C:
+		s.leave(at.Load())
+		return nil
+	}
+}
+
+// ask has one provider refresh itself, and takes its tools where they changed.
+func (s *supplies) ask(ctx context.Context, p *supply) {
+	if s.isStuck(p) {
+		return
+	}
+	select {
+	case p.refreshing <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-p.refreshing }()
+	s.enter(p)
+	changed := false
+	err := safely(func() { changed = p.provider.Refresh(ctx) })
+	s.returned(p, err)
+	if err != nil {
+		return
+	}
+	if p.owed = p.owed || changed; p.owed {
+		s.renew(p)
+	}
+}
+
+// renew takes the tools of a provider as they are now. Nobody else does at the same time.
+func (s *supplies) renew(p *supply) {
+	var tools []tongs.Tool
+	if err := safely(func() { tools = p.provider.Tools() }); err != nil {
+		s.failed(p, err)
+		return
+	}
+	p.owed = false
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.tools, p.failure = tools, nil
+	offers := make([]registry.Offer, len(s.list))
+	for i, p := range s.list {
+		offers[i] = registry.Offer{Kind: p.kind, From: p, Tools: p.tools}
+	}
+	s.registry.Take(offers...)
+}
+
+// failed notes why a provider could not say what it has. Its tools stay: a name goes on to mean what it meant.
+func (s *supplies) failed(p *supply, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.failure = err
+}
+
+func (s *supplies) isStuck(p *supply) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return p.stuck
+}
+
+func (s *supplies) enter(p *supply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.running = true
+}
+
+func (s *supplies) returned(p *supply, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.running, p.stuck = false, false
+	if err != nil || !p.owed {
+		p.failure = err
+	}
+}
+
+// leave goes on without a provider that does not return.
+func (s *supplies) leave(p *supply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.running {
+		p.stuck, p.failure = true, fmt.Errorf("it did not say within %s whether its tools changed; they stay as they were", patience)
+	}
+}
+
+// faults say which tools are not offered, and which providers fail.
+func (s *supplies) faults() []registry.Fault {
+	faults := s.registry.Set().Faults()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.list {
+		if p.failure != nil {
+			faults = append(faults, registry.Fault{Kind: p.kind, Err: p.failure})
+		}
+	}
+	return faults
+}
+
+// reviewed asks the provider that supplied the tool, and no other, whether a person approved its source. Nobody vouches
+// for a tool that was registered.
+func reviewed(entry registry.Entry, src tongs.Source) bool {
+	p, ok := entry.From.(*supply)
+	if !ok || !registry.SameKind(src.Kind, p.kind) {
+		return false
+	}
+	yes := false
+	err := safely(func() { yes = p.provider.Reviewed(src) })
+	return yes && err == nil
+}
+
+// genuine refuses a tool that, since it was taken, claims a kind of source that is not its provider's.
+func genuine(entry registry.Entry, src tongs.Source) error {
+	if p, ok := entry.From.(*supply); ok && !registry.SameKind(src.Kind, p.kind) {
+		return tongs.Errorf(tongs.CodeConfigError, "a tool of the kind %s claims to be from a source of the kind %q; it is not used", p.kind, src.Kind)
+	}
+	return nil
+}
+
+// safely runs what a provider does and turns a panic into an error.
+func safely(do func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	do()
+	return nil
+}
