@@ -65,7 +65,7 @@ type callFlags struct {
 func (a *app) call(ctx context.Context, in callFlags, format string) (*tongs.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sys, err := a.openAsking(ctx, wire.Options{Mode: in.mode}, cancel, nil)
+	sys, err := a.openAsking(ctx, wire.Options{Mode: in.mode, Tool: in.tool}, cancel, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -104,7 +104,7 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 func (a *app) explain(ctx context.Context, mode *tongs.Mode, session, tool, text string, words []string) (*tongs.Explanation, error) {
-	sys, err := a.open(ctx, wire.Options{Mode: mode})
+	sys, err := a.open(ctx, wire.Options{Mode: mode, Tool: tool})
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func sinceArg(text string) (string, error) {
 func (a *app) takeBack(ctx context.Context, mode *tongs.Mode, tool, format string, newest bool, call *string, in any) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sys, err := a.openAsking(ctx, wire.Options{Mode: mode}, cancel, nil)
+	sys, err := a.openAsking(ctx, wire.Options{Mode: mode, Tool: tool}, cancel, nil)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (s *System) addMCP() error {
 			return s.Confined.Commands(s.byHand(ctx, server, effects)), s.Workspace
 		}
 	}
-	for _, m := range s.Config.Toolsets.MCP {
+	for _, m := range s.neededServers() {
 		if slices.ContainsFunc(opt.Servers, func(o mcpclient.Server) bool { return o.Name == m.Name }) {
 			continue // that of the layer with more authority stands
 		}
@@ -55,6 +55,14 @@ func (s *System) addMCP() error {
 	var err error
 	s.MCP, err = mcpclient.New(opt)
 	return s.provide(tongs.SourceMCP, s.MCP, err)
+}
+
+// neededServers are the configured servers; none where the tool that is called is none of theirs.
+func (s *System) neededServers() []config.MCPServer {
+	if !s.opens(nil) {
+		return nil
+	}
+	return s.Config.Toolsets.MCP
 }
 
 // byHand is the permit of a person who starts a server: nobody else is asked. The rules about paths hold for the server as

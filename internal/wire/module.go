@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
@@ -39,13 +40,18 @@ func modulePrograms(stateDir string) string {
 // addModules makes the provider of the tools of modules.
 func (s *System) addModules() error {
 	opt := s.approvals.modules()
-	opt.Modules, opt.Workspace, opt.Version, opt.OnChange = moduleConfigs(s.Config.Toolsets), s.Workspace, s.host.Version, s.refresh
+	opt.Modules, opt.Workspace, opt.Version, opt.OnChange = s.neededModules(), s.Workspace, s.host.Version, s.refresh
 	if s.Confined != nil {
 		opt.Commands, opt.Zones = s.Confined.Commands, s.Files.Zones()
 	}
 	var err error
 	s.Modules, err = module.New(opt)
 	return s.provide(tongs.SourceModule, s.Modules, err)
+}
+
+// neededModules are the configured modules, without those that cannot supply the tool that is called.
+func (s *System) neededModules() []module.Config {
+	return slices.DeleteFunc(moduleConfigs(s.Config.Toolsets), func(c module.Config) bool { return !s.opens(c.Tools) })
 }
 
 // LookAt looks at a module by its name or, where none is configured, by its file: worker files name modules too.

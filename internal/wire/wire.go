@@ -107,6 +107,9 @@ func (h Host) Configure(p Place, mode *tongs.Mode) (*config.Config, error) {
 // Options say what a command needs of a system.
 type Options struct {
 	Mode *tongs.Mode
+	// Tool is the one tool that is called, by the name that it is called by: parts that cannot supply it are not opened. Empty opens
+	// them all.
+	Tool string
 	// Memory leaves the state and the files alone: enough to look at tools.
 	Memory bool
 	// Channels ask a person, or show questions. Caller asks whoever made the call, where there is no terminal; a call waits for
@@ -145,8 +148,10 @@ func Caches(stateDir string) sandbox.Caches {
 // System is everything a call needs, wired.
 type System struct {
 	Place
-	host     Host
-	opt      Options
+	host Host
+	opt  Options
+	// called are the names that the one tool has that is called; nil where any may be.
+	called   []string
 	Config   *config.Config
 	book     ruleBook
 	reread   func() (*config.Config, error) // the configuration as it is now
@@ -257,13 +262,14 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 	if err = sys.Registry.RegisterAll(o.Tools...); err != nil {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
 	}
-	if err = sys.addMCP(); err != nil {
-		return nil, err
-	}
 	if err = sys.addUndo(); err != nil {
 		return nil, err
 	}
 	if err = sys.addWeb(&opt); err != nil {
+		return nil, err
+	}
+	sys.called = calledNames(sys.Registry.Set(), o.Tool) // before those that look at other tools
+	if err = sys.addMCP(); err != nil {
 		return nil, err
 	}
 	if err = sys.addForge(); err != nil {

@@ -158,6 +158,9 @@ func (wk *Workers) named() (list []*worker.File, err error) {
 		all = all[1:]
 	}
 	for _, entry := range wk.sys.Config.Toolsets.Workers {
+		if !wk.sys.opens(entry.Workers) {
+			continue
+		}
 		for _, name := range entry.Workers {
 			f, err := wk.files.Find(nil, name)
 			if err != nil {
