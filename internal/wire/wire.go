@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/builtin/code"
 	"github.com/tongs-ai/tongs/builtin/files"
 	"github.com/tongs-ai/tongs/builtin/find"
@@ -21,13 +19,11 @@ import (
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/custom"
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/mcpclient"
 	"github.com/tongs-ai/tongs/module"
 	"github.com/tongs-ai/tongs/output"
-	"github.com/tongs-ai/tongs/policy"
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/search/live"
@@ -35,74 +31,6 @@ import (
 	"github.com/tongs-ai/tongs/worker"
 	"github.com/tongs-ai/tongs/workspace"
 )
-
-// Place is where one run works: the directories, none of them opened.
-type Place struct {
-	Workspace, Limit, ConfigDir, StateDir string
-	// ownForge says that custom tools are where the user or the program says, rather than the environment of a server.
-	ownForge  bool
-	approvals approvals
-}
-
-// Locate finds the directories and refuses a workspace that tools could change their own rules in.
-func (h Host) Locate() (Place, error) {
-	var p Place
-	var err error
-	if p.Workspace, p.Limit, err = config.FindWorkspace(h.Workspace); err != nil {
-		return p, err
-	}
-	if p.ConfigDir, err = named("Config", h.ConfigDir, config.FindConfigDir); err != nil {
-		return p, err
-	}
-	state, err := h.StatePlace()
-	if err != nil {
-		return p, err
-	}
-	p.StateDir, p.approvals, p.ownForge = state.StateDir, state.approvals, h.ownForge()
-	return p, config.Apart(p.Workspace, p.ConfigDir, p.StateDir)
-}
-
-// StatePlace finds the state alone, for commands that need no workspace.
-func (h Host) StatePlace() (Place, error) {
-	dir, err := named("State", h.StateDir, config.FindStateDir)
-	if err != nil {
-		return Place{}, err
-	}
-	return Place{StateDir: dir, approvals: h.trust(dir)}, nil
-}
-
-// named returns the directory that a program named, or the one that is found without.
-func named(option, dir string, find func() (string, error)) (string, error) {
-	if dir == "" {
-		found, err := find()
-		if err != nil {
-			return "", tongs.Errorf(tongs.CodeConfigError, "%w", err)
-		}
-		return found, nil
-	}
-	if !filepath.IsAbs(dir) {
-		return "", tongs.Errorf(tongs.CodeConfigError, "%s is %q; it must be an absolute path", option, dir)
-	}
-	return filepath.Clean(dir), nil
-}
-
-// Configure reads the configuration. The state file is opened only where a workspace file may be trusted.
-func (h Host) Configure(p Place, mode *tongs.Mode) (*config.Config, error) {
-	if err := config.CheckStateDir(p.StateDir); err != nil {
-		return nil, err
-	}
-	var trustErr error
-	cfg, err := config.Load(config.Options{
-		Workspace: p.Workspace, ConfigDir: p.ConfigDir, Mode: mode, Unattended: !h.Attended, Own: h.ConfigDir != "",
-		Managed: h.Managed, ManagedOwner: h.ManagedOwner, Home: h.Home,
-		Trusted: func(path, hash string) bool {
-			trusted, err := p.approvals.vouched(path, hash)
-			trustErr = err
-			return trusted
-		},
-	})
-	return cfg, errors.Join(err, trustErr)
-}
 
 // Options say what a command needs of a system.
 type Options struct {
@@ -184,44 +112,6 @@ func (s *System) Ended(session string) {
 	if s.Confined != nil {
 		s.Confined.Ended(session)
 	}
-}
-
-// State is what outlives a run.
-type State struct {
-	DB        *durable.DB
-	Audit     audit.Log
-	Questions approval.Store
-	Previews  *approval.Previews
-	Grants    policy.Book
-}
-
-// Close closes it.
-func (s *State) Close() error {
-	if s.DB == nil {
-		return nil
-	}
-	return s.DB.Close()
-}
-
-// OpenState opens the state alone, for commands that look at it.
-func (h Host) OpenState() (*State, error) {
-	p, err := h.StatePlace()
-	if err != nil {
-		return nil, err
-	}
-	return OpenState(p.StateDir, nil)
-}
-
-// OpenState opens the state of a directory, which sends checkpoints of the log where that is configured.
-func OpenState(dir string, c *config.Checkpoint) (*State, error) {
-	if err := config.MakeStateDir(dir); err != nil {
-		return nil, err
-	}
-	db, err := durable.OpenWith(dir, durable.Options{Environ: os.Environ(), Checkpoint: checkpoint(c, dir)})
-	if err != nil {
-		return nil, err
-	}
-	return &State{DB: db, Audit: db.Audit(), Questions: db.Questions(approval.Options{}), Previews: PreviewsIn(dir), Grants: db.Grants()}, nil
 }
 
 // Open wires a system. This is the only place where the parts meet.

@@ -1,0 +1,49 @@
+package wire
+
+import (
+	"os"
+
+	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/policy"
+)
+
+// State is what outlives a run.
+type State struct {
+	DB        *durable.DB
+	Audit     audit.Log
+	Questions approval.Store
+	Previews  *approval.Previews
+	Grants    policy.Book
+}
+
+// Close closes it.
+func (s *State) Close() error {
+	if s.DB == nil {
+		return nil
+	}
+	return s.DB.Close()
+}
+
+// OpenState opens the state alone, for commands that look at it.
+func (h Host) OpenState() (*State, error) {
+	p, err := h.StatePlace()
+	if err != nil {
+		return nil, err
+	}
+	return OpenState(p.StateDir, nil)
+}
+
+// OpenState opens the state of a directory, which sends checkpoints of the log where that is configured.
+func OpenState(dir string, c *config.Checkpoint) (*State, error) {
+	if err := config.MakeStateDir(dir); err != nil {
+		return nil, err
+	}
+	db, err := durable.OpenWith(dir, durable.Options{Environ: os.Environ(), Checkpoint: checkpoint(c, dir)})
+	if err != nil {
+		return nil, err
+	}
+	return &State{DB: db, Audit: db.Audit(), Questions: db.Questions(approval.Options{}), Previews: PreviewsIn(dir), Grants: db.Grants()}, nil
+}
