@@ -53,11 +53,11 @@ func TestACallOpensThePartsThatCouldSupplyItsTool(t *testing.T) {
 func TestBeingLazyDoesNotChangeWhatANameMeans(t *testing.T) {
 	dir := partsIn(t, "edit")
 	review := openParts(t, dir, "")
-	v, err := review.Modules.Look("other.py")
+	v, err := review.Modules.Look(t.Context(), "other.py")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := review.Modules.Approve(v, "test"); err != nil {
+	if err := review.Modules.Approve(t.Context(), v, "test"); err != nil {
 		t.Fatal(err)
 	}
 	all := openParts(t, dir, "").Registry.Set()
