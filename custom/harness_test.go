@@ -44,7 +44,6 @@ type bench struct {
 	forge, state string
 	set          *custom.Set
 	registry     *registry.Registry
-	offered      []string
 }
 
 func newBench(t testing.TB, o workbench.Options, change ...func(*custom.Options)) *bench {

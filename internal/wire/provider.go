@@ -87,13 +87,17 @@ func (s *System) StatesOf(kind tongs.SourceKind) []tongs.SourceState {
 	for _, f := range s.Engine.Faults() {
 		for i := range list {
 			st := &list[i]
-			at := slices.IndexFunc(st.Tools, func(t tongs.ToolState) bool { return t.Name == f.Name && t.Status != tongs.StatusBroken })
+			at := slices.IndexFunc(st.Tools, func(t tongs.ToolState) bool { return t.Name == f.Name })
 			if f.Kind != kind || f.Source != st.Name || at < 0 {
 				continue
 			}
-			st.Tools[at].Status, st.Tools[at].Detail = tongs.StatusBroken, f.Err.Error()
+			why := f.Err.Error()
+			if t := st.Tools[at]; t.Status == tongs.StatusBroken {
+				why += "; " + t.Detail
+			}
+			st.Tools[at].Status, st.Tools[at].Detail = tongs.StatusBroken, why
 			if len(st.Tools) == 1 && st.Name == f.Name { // the source is the tool
-				st.Status, st.Detail = tongs.StatusBroken, f.Err.Error()
+				st.Status, st.Detail = tongs.StatusBroken, why
 			}
 		}
 	}
