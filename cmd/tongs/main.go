@@ -227,6 +227,9 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 func (a *app) run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := f(cmd, args); err != nil {
+			if ctx := cmd.Context(); ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) && tongs.CodeOf(err) == tongs.CodeInternal {
+				err = tongs.Errorf(tongs.CodeCancelled, "%w", err)
+			}
 			a.fail(err)
 		}
 		return nil
