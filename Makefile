@@ -3,7 +3,7 @@
 GO      ?= go
 # A package may take longer than the ten minutes that go test gives it by default, on a busy machine.
 PATIENT := -timeout 30m
-TOOL    := $(GO) tool -modfile=tools/go.mod
+TOOL    := $(GO) tool -modfile=test/checkers/go.mod
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 

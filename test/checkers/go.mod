@@ -1,4 +1,4 @@
-module github.com/tongs-ai/tongs/tools
+module github.com/tongs-ai/tongs/test/checkers
 
 go 1.26.0
 
