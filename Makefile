@@ -65,12 +65,12 @@ vet: ## go vet
 	$(GO) vet ./...
 
 .PHONY: lint
-lint: ## staticcheck; the layer rules are tests in internal/layers
+lint: ## staticcheck; the layer rules are tests in test/layers
 	$(TOOL) staticcheck ./...
 
 .PHONY: house
 house: ## measure the shape of the code against its goals
-	@$(GO) run ./scripts/house
+	@$(GO) run ./test/scripts/house
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -84,30 +84,30 @@ bench: ## run the benchmarks
 
 .PHONY: bench-sandbox
 bench-sandbox: launcher ## sandboxed runs beside bubblewrap and plain ones
-	$(GO) run ./bench/sandbox -launcher $(CURDIR)/sandbox/launcher.bin
+	$(GO) run ./test/bench/sandbox -launcher $(CURDIR)/sandbox/launcher.bin
 
 .PHONY: bench-search
 bench-search: ## searches beside ripgrep and fd
-	$(GO) run ./bench/search
+	$(GO) run ./test/bench/search
 
 .PHONY: bench-mcp
 bench-mcp: build ## our MCP server beside npm's for files and a bare one
-	./bench/mcp/run
+	./test/bench/mcp/run
 
 .PHONY: bench-outcomes
 bench-outcomes: launcher ## runs on a copy beside direct ones
-	$(GO) run ./bench/outcomes
+	$(GO) run ./test/bench/outcomes
 
 .PHONY: conformance
 conformance: build ## the public MCP suite against server and client, and the inspector; writes docs/conformance.md
-	./e2e/conformance/run
-	./e2e/conformance/inspector
-	./e2e/conformance/run-client
+	./test/e2e/conformance/run
+	./test/e2e/conformance/inspector
+	./test/e2e/conformance/run-client
 
 .PHONY: e2e-clients
 e2e-clients: build ## agent clients from npm use the MCP server, with a scripted model and no network
-	./e2e/clients/run
-	./e2e/clients/run -http
+	./test/e2e/clients/run
+	./test/e2e/clients/run -http
 
 FUZZTIME ?= 60s
 
@@ -141,5 +141,5 @@ update: ## rewrite the snapshots and golden files that the tests compare with
 
 .PHONY: pictures
 pictures: build ## make the pictures of the terminal and of the console in docs/images again
-	./scripts/pictures bin/tongs
-	./scripts/console-pictures
+	./test/scripts/pictures bin/tongs
+	./test/scripts/console-pictures

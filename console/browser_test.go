@@ -47,7 +47,7 @@ func openedBrowser(t *testing.T) context.Context {
 			}
 		}
 		if path == "" {
-			browsing.err = fmt.Errorf("the tests of the console need Chromium, and there is none; 'scripts/needs' installs it")
+			browsing.err = fmt.Errorf("the tests of the console need Chromium, and there is none; 'test/scripts/needs' installs it")
 			return
 		}
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,

@@ -19,7 +19,7 @@ import (
 
 var pictures = flag.String("pictures", "", "write pictures of the pages to this directory")
 
-// TestPictures writes pictures of each page, light and dark, for the documentation: scripts/console-pictures runs it.
+// TestPictures writes pictures of each page, light and dark, for the documentation: test/scripts/console-pictures runs it.
 func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		return // nothing is tested here: the other tests look at the same pages

@@ -117,7 +117,7 @@ func (b *bench) zod() {
 	from, err := filepath.Abs("../bin/npm/node_modules/zod")
 	b.Must(err)
 	if _, err := os.Stat(filepath.Join(from, "package.json")); err != nil {
-		b.Fatalf("these tests need zod: run scripts/needs (%v)", err)
+		b.Fatalf("these tests need zod: run test/scripts/needs (%v)", err)
 	}
 	b.Must(os.MkdirAll(filepath.Join(b.Dir, "node_modules"), 0o755))
 	b.Must(os.Symlink(from, filepath.Join(b.Dir, "node_modules/zod")))

@@ -136,7 +136,7 @@ func newPictures(t *testing.T, ways []way) *pictures {
 		}
 	}
 	if path == "" {
-		t.Fatal("the tests of hidden text need Chromium, and there is none; 'scripts/needs' installs it")
+		t.Fatal("the tests of hidden text need Chromium, and there is none; 'test/scripts/needs' installs it")
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

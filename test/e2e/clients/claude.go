@@ -1,0 +1,58 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/tongs-ai/tongs/test/e2e/clients/internal/model"
+)
+
+// claude is Claude Code, which talks to a provider that has messages.
+func claude() client {
+	return client{
+		name: "claude-code", setup: "claude-code", pkg: "@anthropic-ai/claude-code", version: "2.1.325",
+		configure: func(s *stand) error { return configureClaude(s, object{}) },
+		remote: func(s *stand, r *remote) error {
+			return s.addRemote(".claude.json", "mcpServers", object{
+				"type": "http", "url": r.url, "headers": object{"Authorization": "Bearer " + r.token},
+			})
+		},
+		argv: func(*stand) []string { return []string{"claude", "-p", model.Prompt} },
+		env: func(s *stand) []string {
+			return []string{"ANTHROPIC_BASE_URL=" + s.url, "ANTHROPIC_API_KEY=none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+		},
+	}
+}
+
+// claudeForms is Claude Code with a hook that fills in forms, as a person does where there is a screen.
+func claudeForms() client {
+	c := claude()
+	c.name, c.forms = "claude-code-forms", true
+	c.configure = func(s *stand) error {
+		output, err := json.Marshal(object{"hookSpecificOutput": object{
+			"hookEventName": "Elicitation", "action": "accept", "content": object{"decision": "approve once", "reason": "as agreed"},
+		}})
+		if err != nil {
+			return err
+		}
+		hook := fmt.Sprintf("cat >> '%s'; echo '%s'", filepath.Join(s.logs, "forms.jsonl"), output)
+		return configureClaude(s, object{
+			"Elicitation": []any{object{"matcher": "tongs", "hooks": []any{object{"type": "command", "command": hook}}}},
+		})
+	}
+	return c
+}
+
+func configureClaude(s *stand, hooks object) error {
+	settings := object{"hooks": hooks}
+	if !s.opt.guarded {
+		settings["permissions"] = object{"allow": []string{"mcp__tongs"}}
+	}
+	if err := s.writeJSON(".claude/settings.json", settings); err != nil {
+		return err
+	}
+	return s.writeJSON(".claude.json", object{"hasCompletedOnboarding": true})
+}
