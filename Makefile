@@ -76,7 +76,7 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 
 .PHONY: cross
 cross: ## compile for every platform
-	@for p in $(PLATFORMS); do echo "build $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/tongs && GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet -copylocks=false ./workspace ./sandbox/... ./search/... ./journal ./outcome || exit 1; done
+	@for p in $(PLATFORMS); do echo "build $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/tongs && GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet -copylocks=false ./workspace ./sandbox/... ./internal/search/... ./journal ./outcome || exit 1; done
 
 .PHONY: bench
 bench: ## run the benchmarks
@@ -124,11 +124,11 @@ shell-corpus: needs ## compare the shell planner with bash on the scripts in DIR
 soak: needs ## the long forms of the tests: composed commands, thousands of sandboxed runs, mutations, crashes
 	COMMAND_SOAK=200000 $(GO) test -run TestComposed -timeout 30m ./command
 	TONGS_SOAK=1000 $(GO) test -run 'NothingIsLeft|TheHostIsKilled' -timeout 60m ./sandbox
-	TONGS_MILLION=1 $(GO) test -run Million ./search/walk
-	TONGS_MILLION=1 $(GO) test -run ManyFiles -timeout 30m ./search/grep
-	TONGS_IGNORE_CASES=60000 $(GO) test -timeout 30m ./search/ignore
-	$(GO) test -run Differential -timeout 30m ./search/regex -patterns 50000
-	TONGS_MUTATIONS=10000 $(GO) test -run Mutations -timeout 60m ./search/live
+	TONGS_MILLION=1 $(GO) test -run Million ./internal/search/walk
+	TONGS_MILLION=1 $(GO) test -run ManyFiles -timeout 30m ./internal/search/grep
+	TONGS_IGNORE_CASES=60000 $(GO) test -timeout 30m ./internal/search/ignore
+	$(GO) test -run Differential -timeout 30m ./internal/search/regex -patterns 50000
+	TONGS_MUTATIONS=10000 $(GO) test -run Mutations -timeout 60m ./internal/search/live
 	TONGS_SOAK=1m $(GO) test -run Soak -timeout 30m ./mcpserver
 	TONGS_JOURNAL_MANY=1 $(GO) test -timeout 60m ./journal ./builtin/undo
 	TONGS_OUTCOME_PROGRAMS=10000 TONGS_OUTCOME_FILES=30000 TONGS_OUTCOME_BUILD=1 $(GO) test -timeout 90m ./outcome

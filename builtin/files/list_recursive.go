@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/walk"
+	"github.com/tongs-ai/tongs/internal/search/walk"
 )
 
 const (

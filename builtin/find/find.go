@@ -8,9 +8,9 @@ import (
 	"unicode"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/grep"
-	"github.com/tongs-ai/tongs/search/ignore"
-	"github.com/tongs-ai/tongs/search/live"
+	"github.com/tongs-ai/tongs/internal/search/grep"
+	"github.com/tongs-ai/tongs/internal/search/ignore"
+	"github.com/tongs-ai/tongs/internal/search/live"
 )
 
 // Options are the limits of the tools. A zero field means the default that its comment names.

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/globs"
-	"github.com/tongs-ai/tongs/search/live"
-	"github.com/tongs-ai/tongs/search/walk"
+	"github.com/tongs-ai/tongs/internal/search/globs"
+	"github.com/tongs-ai/tongs/internal/search/live"
+	"github.com/tongs-ai/tongs/internal/search/walk"
 )
 
 // GlobInput are the arguments of glob.

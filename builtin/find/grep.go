@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/globs"
-	"github.com/tongs-ai/tongs/search/grep"
-	"github.com/tongs-ai/tongs/search/live"
-	"github.com/tongs-ai/tongs/search/regex"
-	"github.com/tongs-ai/tongs/search/walk"
+	"github.com/tongs-ai/tongs/internal/search/globs"
+	"github.com/tongs-ai/tongs/internal/search/grep"
+	"github.com/tongs-ai/tongs/internal/search/live"
+	"github.com/tongs-ai/tongs/internal/search/regex"
+	"github.com/tongs-ai/tongs/internal/search/walk"
 )
 
 // GrepInput are the arguments of grep.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/grep"
+	"github.com/tongs-ai/tongs/internal/search/grep"
 )
 
 // GrepOutput is the value of grep.

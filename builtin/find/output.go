@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/walk"
+	"github.com/tongs-ai/tongs/internal/search/walk"
 )
 
 // enoughHints is how many files of a kind are counted for a hint.

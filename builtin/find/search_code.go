@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/rank"
-	"github.com/tongs-ai/tongs/search/symbols"
+	"github.com/tongs-ai/tongs/internal/search/rank"
+	"github.com/tongs-ai/tongs/internal/search/symbols"
 )
 
 // CodeOptions are the limits of search_code. A zero field means the default that its comment names.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/builtin/find"
-	"github.com/tongs-ai/tongs/search/ignore"
+	"github.com/tongs-ai/tongs/internal/search/ignore"
 )
 
 // BenchmarkSearchCode asks about Go's own source by whole calls: the first call of a process, which knows nothing, the same

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/live"
-	"github.com/tongs-ai/tongs/search/rank"
-	"github.com/tongs-ai/tongs/search/symbols"
-	"github.com/tongs-ai/tongs/search/walk"
+	"github.com/tongs-ai/tongs/internal/search/live"
+	"github.com/tongs-ai/tongs/internal/search/rank"
+	"github.com/tongs-ai/tongs/internal/search/symbols"
+	"github.com/tongs-ai/tongs/internal/search/walk"
 )
 
 const (

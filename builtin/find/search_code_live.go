@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/grep"
-	"github.com/tongs-ai/tongs/search/live"
-	"github.com/tongs-ai/tongs/search/rank"
-	"github.com/tongs-ai/tongs/search/regex"
-	"github.com/tongs-ai/tongs/search/walk"
+	"github.com/tongs-ai/tongs/internal/search/grep"
+	"github.com/tongs-ai/tongs/internal/search/live"
+	"github.com/tongs-ai/tongs/internal/search/rank"
+	"github.com/tongs-ai/tongs/internal/search/regex"
+	"github.com/tongs-ai/tongs/internal/search/walk"
 )
 
 // told is walk by what the service that knows trees tells, false where it does not know this one: which files changed,

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/search/rank"
+	"github.com/tongs-ai/tongs/internal/search/rank"
 )
 
 // CodeOutput is the value of search_code.

@@ -14,9 +14,9 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/builtin/find"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/internal/search/ignore"
+	"github.com/tongs-ai/tongs/internal/search/live"
 	"github.com/tongs-ai/tongs/registry"
-	"github.com/tongs-ai/tongs/search/ignore"
-	"github.com/tongs-ai/tongs/search/live"
 	"github.com/tongs-ai/tongs/tooltest"
 	"github.com/tongs-ai/tongs/workspace"
 )

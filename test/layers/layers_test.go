@@ -34,7 +34,7 @@ var floors = []struct {
 			"internal/environ", "internal/gitdir", "internal/id", "internal/jsonc", "internal/nearest", "internal/ran", "internal/secrets", "internal/shown", "internal/sight", "internal/text",
 			"schema", "workspace", "store", "netguard", "command",
 			"sandbox", "sandbox/internal/launch", "sandbox/cmd/tongs-launch",
-			"search/ignore", "search/literal", "search/regex", "search/walk", "search/globs", "search/grep", "search/index", "search/live", "search/symbols", "search/rank",
+			"internal/search/ignore", "internal/search/literal", "internal/search/regex", "internal/search/walk", "internal/search/globs", "internal/search/grep", "internal/search/index", "internal/search/live", "internal/search/symbols", "internal/search/rank",
 		},
 	},
 	{

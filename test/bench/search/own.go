@@ -9,9 +9,9 @@ import (
 	"runtime/pprof"
 	"strconv"
 
-	"github.com/tongs-ai/tongs/search/grep"
-	"github.com/tongs-ai/tongs/search/regex"
-	"github.com/tongs-ai/tongs/search/walk"
+	"github.com/tongs-ai/tongs/internal/search/grep"
+	"github.com/tongs-ai/tongs/internal/search/regex"
+	"github.com/tongs-ai/tongs/internal/search/walk"
 )
 
 // ownName is the first argument of the process that is timed.

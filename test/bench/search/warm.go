@@ -9,10 +9,10 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"github.com/tongs-ai/tongs/search/globs"
-	"github.com/tongs-ai/tongs/search/grep"
-	"github.com/tongs-ai/tongs/search/live"
-	"github.com/tongs-ai/tongs/search/regex"
+	"github.com/tongs-ai/tongs/internal/search/globs"
+	"github.com/tongs-ai/tongs/internal/search/grep"
+	"github.com/tongs-ai/tongs/internal/search/live"
+	"github.com/tongs-ai/tongs/internal/search/regex"
 )
 
 // limited is how many results a call of the tool returns by default.
