@@ -130,14 +130,14 @@ soak: needs ## the long forms of the tests: composed commands, thousands of sand
 	$(GO) test -run Differential -timeout 30m ./internal/search/regex -patterns 50000
 	TONGS_MUTATIONS=10000 $(GO) test -run Mutations -timeout 60m ./internal/search/live
 	TONGS_SOAK=1m $(GO) test -run Soak -timeout 30m ./mcpserver
-	TONGS_JOURNAL_MANY=1 $(GO) test -timeout 60m ./journal ./builtin/undo
+	TONGS_JOURNAL_MANY=1 $(GO) test -timeout 60m ./journal ./tools/undo
 	TONGS_OUTCOME_PROGRAMS=10000 TONGS_OUTCOME_FILES=30000 TONGS_OUTCOME_BUILD=1 $(GO) test -timeout 90m ./outcome
 	TONGS_SOAK=1 $(GO) test -run GoModuleWithTools -timeout 20m ./module
 	TONGS_CONSOLE_LOAD=1m $(GO) test -run TestFiftyViewers -timeout 10m ./console
 
 .PHONY: update
 update: ## rewrite the snapshots and golden files that the tests compare with
-	$(GO) test ./builtin/... ./policy ./registry -update
+	$(GO) test ./tools/... ./policy ./registry -update
 
 .PHONY: pictures
 pictures: build ## make the pictures of the terminal and of the console in docs/images again

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/builtin/shell"
 	"github.com/tongs-ai/tongs/command"
+	"github.com/tongs-ai/tongs/tools/shell"
 )
 
 // shot is a picture to take: of a page, when an expression is true.

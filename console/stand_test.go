@@ -19,12 +19,12 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/builtin/files"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/mcpserver"
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/workspace"
 )
 

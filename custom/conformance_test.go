@@ -9,7 +9,7 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/workbench"
 	"github.com/tongs-ai/tongs/registry"
-	"github.com/tongs-ai/tongs/tooltest"
+	"github.com/tongs-ai/tongs/tools/tooltest"
 )
 
 // The three tools that make and run others behave as every tool does. Each call of the suite finds the forge as it was made.

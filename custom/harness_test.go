@@ -11,12 +11,12 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/builtin/files"
 	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/workbench"
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/workspace"
 )
 

@@ -21,10 +21,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/audit"
-	"github.com/tongs-ai/tongs/builtin/code"
-	"github.com/tongs-ai/tongs/builtin/files"
-	"github.com/tongs-ai/tongs/builtin/find"
-	"github.com/tongs-ai/tongs/builtin/shell"
 	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
@@ -32,6 +28,10 @@ import (
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/tools/code"
+	"github.com/tongs-ai/tongs/tools/files"
+	"github.com/tongs-ai/tongs/tools/search"
+	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -141,7 +141,7 @@ func (w *world) tools(opt *engine.Options, ws *workspace.Workspace, spill *outpu
 	w.Helper()
 	list, err := files.Tools(files.Options{})
 	w.must(err)
-	finders, err := find.Tools(find.Options{})
+	finders, err := search.Tools(search.Options{})
 	w.must(err)
 	running := shell.Options{Background: true, FreeReads: true}
 	if runtime.GOOS == "linux" {

@@ -99,7 +99,7 @@ import (
 	"context"
 
 	"github.com/tongs-ai/tongs"
-	_ "github.com/tongs-ai/tongs/module/serve"
+	_ "github.com/tongs-ai/tongs/tools/serve"
 	"example.com/tools/words"
 )
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/builtin/todo"
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/tools/todo"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/builtin/todo"
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
 )
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/builtin/todo"
+	"github.com/tongs-ai/tongs/tools/todo"
 )
 
 // EventType says what happened.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tongs-ai/tongs/builtin/todo"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/model/script"
 	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/builtin/find"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/tools/search"
 	"github.com/tongs-ai/tongs/worker"
 )
 
@@ -103,7 +103,7 @@ func TestApprovalByEveryName(t *testing.T) {
 
 // What a file says of searches holds for the tools that search, and they are those of their toolset.
 func TestSearchToolset(t *testing.T) {
-	tools, err := find.Tools(find.Options{})
+	tools, err := search.Tools(search.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

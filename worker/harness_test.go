@@ -16,14 +16,14 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/builtin/files"
-	"github.com/tongs-ai/tongs/builtin/find"
-	"github.com/tongs-ai/tongs/builtin/todo"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/tools/files"
+	"github.com/tongs-ai/tongs/tools/search"
+	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -71,7 +71,7 @@ func newBench(t testing.TB, more ...tongs.Tool) *bench {
 	t.Cleanup(func() { _ = b.ws.Close() })
 	list, err := files.Tools(files.Options{})
 	b.must(err)
-	finders, err := find.Tools(find.Options{})
+	finders, err := search.Tools(search.Options{})
 	b.must(err)
 	todos, err := todo.Tools()
 	b.must(err)

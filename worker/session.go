@@ -28,7 +28,7 @@ const (
 type Session struct {
 	ID string `json:"id"`
 	// Log is the session that its calls have in the log, and under which tools keep their state: that of the outermost
-	// worker. The calls of a delegated one have Call as their parent there, by which builtin/todo keeps lists apart.
+	// worker. The calls of a delegated one have Call as their parent there, by which tools/todo keeps lists apart.
 	Log string `json:"log"`
 	// Root is the outermost session, its own ID for that one. Parent is the session that called this one and Call the call
 	// by which it did; both are empty for the outermost.

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/builtin/undo"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/tools/undo"
 )
 
 // collect removes what the journal need not keep any longer.

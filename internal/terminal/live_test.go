@@ -12,8 +12,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/builtin/todo"
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
 )
 

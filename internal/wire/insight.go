@@ -10,13 +10,13 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/builtin/shell"
-	"github.com/tongs-ai/tongs/builtin/todo"
 	"github.com/tongs-ai/tongs/config"
 	webconsole "github.com/tongs-ai/tongs/console"
 	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/insight"
 	"github.com/tongs-ai/tongs/internal/owned"
+	"github.com/tongs-ai/tongs/tools/shell"
+	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
 )
 

@@ -4,9 +4,9 @@ import (
 	"math"
 	"path/filepath"
 
-	"github.com/tongs-ai/tongs/builtin/undo"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/tools/undo"
 )
 
 // OpenJournal opens the journal of changes, to keep as much as the configuration says; nil is as much as it does by itself.

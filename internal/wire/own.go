@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/builtin/shell"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/policy"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/workspace"
 )
 

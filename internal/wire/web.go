@@ -10,12 +10,12 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/builtin/web"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/egress"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/id"
 	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/tools/web"
 )
 
 // The variables that providers are found by, where no file names any.

@@ -12,10 +12,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/builtin/code"
-	"github.com/tongs-ai/tongs/builtin/files"
-	"github.com/tongs-ai/tongs/builtin/find"
-	"github.com/tongs-ai/tongs/builtin/shell"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/custom"
@@ -28,6 +24,10 @@ import (
 	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/telemetry"
+	"github.com/tongs-ai/tongs/tools/code"
+	"github.com/tongs-ai/tongs/tools/files"
+	"github.com/tongs-ai/tongs/tools/search"
+	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/worker"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -265,10 +265,10 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 	if err != nil {
 		return nil, nil, err
 	}
-	finders, err := find.Tools(find.Options{
+	finders, err := search.Tools(search.Options{
 		GlobPaths: int(l.GlobResults), GlobMax: int(l.GlobMax),
 		GrepMatches: int(l.GrepMatches), GrepMax: int(l.GrepMax), GrepChars: int(l.GrepLength), Live: known,
-		Code: find.CodeOptions{
+		Code: search.CodeOptions{
 			Results: int(l.SearchResults), Max: int(l.SearchMax), FileBytes: l.SearchFileBytes, Bytes: l.SearchWords,
 		},
 	})

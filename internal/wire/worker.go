@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/builtin/todo"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/nearest"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/model/open"
+	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
 	"github.com/tongs-ai/tongs/worker/sessions"
 )

@@ -91,7 +91,7 @@ var floors = []struct {
 	},
 	{
 		"1c tools", "a tool reaches the world through its Env only, never policy, approval or audit",
-		[]string{"builtin/files", "builtin/find", "builtin/shell", "builtin/code", "builtin/undo", "builtin/web", "builtin/todo", "custom", "mcpclient"},
+		[]string{"tools/files", "tools/search", "tools/shell", "tools/code", "tools/undo", "tools/web", "tools/todo", "custom", "mcpclient"},
 	},
 	{
 		"1c' modules", "a module is served as an MCP server with a loader in front",
@@ -111,7 +111,7 @@ var floors = []struct {
 	},
 	{
 		"3 surfaces", "files, flags and screens over an engine",
-		[]string{"config", "mcpserver", "console", "internal/terminal", "module/serve", "telemetry", "adapters"},
+		[]string{"config", "mcpserver", "console", "internal/terminal", "tools/serve", "telemetry", "adapters"},
 	},
 	{
 		"3' configuration of clients", "reads servers out of other clients' files into our configuration",
