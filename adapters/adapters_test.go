@@ -10,8 +10,8 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/adapters"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/model/lower"
-	"github.com/tongs-ai/tongs/registry"
 )
 
 type greetIn struct {

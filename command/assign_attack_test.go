@@ -6,7 +6,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/command"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/policy"
 )
 
 // trusting are rules and grants of the kind that an assignment gets around: exact and open ones, for make and a script.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/policy"
 )
 
 // bound are commands with the files they run, and the file that an attacker changes after they were approved.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/command"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/policy"
 )
 
 // told spells effects in one line each: "execute git log", "read a.txt", "write ? must", "network host sends".

@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/policy"
 )
 
 // layer is what one file says, before it is merged with the others.

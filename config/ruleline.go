@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/internal/nearest"
-	"github.com/tongs-ai/tongs/policy"
 )
 
 // RuleLine is a rule as a person says it in one line: "ask command git push", "blocked write secrets/**".

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/worker"
 )
 

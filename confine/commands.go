@@ -17,9 +17,9 @@ import (
 	"sync"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/internal/ran"
 	"github.com/tongs-ai/tongs/netguard"
-	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 

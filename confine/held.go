@@ -17,8 +17,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/internal/ran"
-	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/workspace"
 )
 

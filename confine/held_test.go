@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 func script(text string) string {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // A program that writes instructions for agents is asked about, with what it wrote, and the answer can be kept for the

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/journal"
 )
 

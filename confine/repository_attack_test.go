@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/gitdir"
 	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/workspace"

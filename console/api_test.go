@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/audit"
 )
 
 // Calls are listed, searched, paged and shown, with what they printed and what they came to.

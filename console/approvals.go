@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/command"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/policy"
 )
 
 func (s *Server) approvalRoutes() []route {

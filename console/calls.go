@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/audit"
 )
 
 func (s *Server) callRoutes() []route {

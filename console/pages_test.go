@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // A person watches a call: it appears by itself, prints while it runs, and shows what it came to; so do calls of other

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/insight"
-	"github.com/tongs-ai/tongs/policy"
 )
 
 // Insight is what the pages about rules, sessions and statistics need beyond the rest. Its zero value shows less.

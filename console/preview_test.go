@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // A preview of any size is read part by part to its end, also one line that is longer than a part; in the browser too.

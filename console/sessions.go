@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/insight"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/tools/todo"

@@ -18,12 +18,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/output"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/mcpserver"
-	"github.com/tongs-ai/tongs/output"
-	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/workspace"
 )

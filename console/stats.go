@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/insight"
 )
 

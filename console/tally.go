@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/audit"
 )
 
 // tallied counts the calls of one tool that ended in one way.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/audit"
 )
 
 // The bounds of what waits for one viewer. Who is slower than that gets a summary instead.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/workbench"
-	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 )
 

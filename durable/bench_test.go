@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/audit"
 )
 
 func sampleRow(call string) *audit.Row {

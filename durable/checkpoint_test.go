@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tongs-ai/tongs/audit"
-	"github.com/tongs-ai/tongs/audit/audittest"
+	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/audit/audittest"
 )
 
 // place is where checkpoints go.

@@ -13,12 +13,12 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/approval/approvaltest"
-	"github.com/tongs-ai/tongs/audit"
-	"github.com/tongs-ai/tongs/audit/audittest"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/approval/approvaltest"
+	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/audit/audittest"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/internal/conform"
-	"github.com/tongs-ai/tongs/policy"
 	"github.com/tongs-ai/tongs/store"
 )
 

@@ -6,9 +6,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/audit"
 )
 
 func Example() {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tongs-ai/tongs/audit"
-	"github.com/tongs-ai/tongs/audit/audittest"
+	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/audit/audittest"
 )
 
 // verify returns what a process finds that opens the directory anew.

@@ -12,7 +12,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/store"
 )
 

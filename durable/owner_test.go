@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/approval/approvaltest"
-	"github.com/tongs-ai/tongs/audit/audittest"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/approval/approvaltest"
+	"github.com/tongs-ai/tongs/engine/audit/audittest"
 )
 
 // Files that others can read are tightened.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/approval/approvaltest"
-	"github.com/tongs-ai/tongs/audit"
-	"github.com/tongs-ai/tongs/audit/audittest"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/approval/approvaltest"
+	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/audit/audittest"
 	"github.com/tongs-ai/tongs/insight"
 )
 

@@ -11,7 +11,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/store"
 )
 

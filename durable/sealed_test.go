@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/approval/approvaltest"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/approval/approvaltest"
 )
 
 // inFiles reports in which files of the database a text stands.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/internal/id"
-	"github.com/tongs-ai/tongs/policy"
 )
 
 // ask settles what decide left open and records the decision. It returns the arguments that a person approved instead of

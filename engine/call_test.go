@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/output"
-	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/output"
+	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 func put(ctx context.Context, env *tongs.Env, name, text string) error {

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/audit"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/policy"
 )
 
 // decision is what is decided about effects of a call, and how far that is. What is decided while the tool runs is a copy of

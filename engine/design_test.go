@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // The tests of this file are named after rows of the design that take the whole walk: section 4 (decide and ask) and

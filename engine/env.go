@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/output"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/output"
+	"github.com/tongs-ai/tongs/engine/policy"
 )
 
 // view is what the tool sees while it plans.

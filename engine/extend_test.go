@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // extender is a runner of commands that asks for a protected name while it runs, showing what it is about.

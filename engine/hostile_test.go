@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/output"
 )
 
 // hostile is a tool that redirects as it likes.

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/workspace"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // A file that changed between plan and run: the walk goes back, and what was pre-approved stays so.

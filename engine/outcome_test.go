@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // copying stands for what runs programs on a copy: it hands in given changes and keeps what was decided of them.

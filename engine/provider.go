@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // Provider supplies tools of one kind of source, which may change while the engine runs. Its methods are called by many

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/audit"
-	"github.com/tongs-ai/tongs/output"
-	"github.com/tongs-ai/tongs/policy"
-	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/output"
+	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // walk is the state of one call on its way. Its methods are the stages, in the order of call.go.

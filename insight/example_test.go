@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/insight"
 )
 

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/insight"
-	"github.com/tongs-ai/tongs/policy"
-	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/workspace"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/policy"
 )
 
 // Ruled is a rule in force and how often it decided.

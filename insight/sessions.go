@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/audit"
 )
 
 // Session is what the calls of one session come to.

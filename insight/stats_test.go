@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/insight"
-	"github.com/tongs-ai/tongs/policy"
 )
 
 var noon = time.Date(2026, 5, 4, 12, 0, 30, 0, time.UTC)

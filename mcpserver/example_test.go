@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/mcpserver"
-	"github.com/tongs-ai/tongs/registry"
 )
 
 // A tool of one's own, offered to MCP clients. In a program, serve it with ServeStdio or ServeHTTP.

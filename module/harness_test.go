@@ -11,9 +11,9 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/workbench"
 	"github.com/tongs-ai/tongs/module"
-	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 

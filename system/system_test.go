@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/system"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/model/script"
-	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
 )

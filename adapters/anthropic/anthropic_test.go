@@ -13,7 +13,7 @@ import (
 	"github.com/tongs-ai/tongs/adapters"
 	anthropictools "github.com/tongs-ai/tongs/adapters/anthropic"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // hands is an engine with one tool.

@@ -13,7 +13,7 @@ import (
 	"github.com/tongs-ai/tongs/adapters"
 	geminitools "github.com/tongs-ai/tongs/adapters/gemini"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // hands is an engine with one tool.

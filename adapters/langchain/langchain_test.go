@@ -12,7 +12,7 @@ import (
 	"github.com/tongs-ai/tongs/adapters"
 	langchaintools "github.com/tongs-ai/tongs/adapters/langchain"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // hands is an engine with one tool.

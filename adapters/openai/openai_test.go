@@ -14,7 +14,7 @@ import (
 	"github.com/tongs-ai/tongs/adapters"
 	openaitools "github.com/tongs-ai/tongs/adapters/openai"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // hands is an engine with one tool.

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/journal"
-	"github.com/tongs-ai/tongs/output"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 

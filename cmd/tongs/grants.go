@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/internal/terminal"
-	"github.com/tongs-ai/tongs/policy"
 )
 
 func (a *app) grantsCommand() *cobra.Command {

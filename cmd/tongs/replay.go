@@ -13,9 +13,9 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/insight"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/policy"
 )
 
 // replayFlags are those of 'tongs replay'.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/insight"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/output"
 )
 
 func (a *app) statsCommand() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/policy"
 )
 
 // Grant returns a grant to add.

@@ -18,7 +18,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // Asker is the channel that asks at the terminal. It shows one question at a time.

@@ -10,7 +10,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/tongs-ai/tongs/output"
+	"github.com/tongs-ai/tongs/engine/output"
 )
 
 // untrusted is text of any size that a person pages through. Only what is on the screen is in memory.

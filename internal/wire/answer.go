@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/internal/owned"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tongs-ai/tongs/audit"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/engine/audit"
 )
 
 // checkpointTime bounds how long the delivery of a checkpoint takes.

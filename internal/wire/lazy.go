@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/registry"
+	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // calledNames are all names, in plain form, of the tool that a call by this name means among those that neither call nor look at

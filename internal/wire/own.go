@@ -9,7 +9,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/confine"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/workspace"

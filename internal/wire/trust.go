@@ -10,10 +10,10 @@ import (
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/mcpclient"
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
 	"github.com/tongs-ai/tongs/module"
-	"github.com/tongs-ai/tongs/policy"
 )
 
 // approvals are what people approved in earlier runs, as a state directory keeps it. Approved tools, trusted files, grants for

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs/durable"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/policy"
 )
 
 // What a state directory says was approved counts only for a person, for the program that names it, and in the user's own place. A

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/policy"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 

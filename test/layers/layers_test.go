@@ -129,7 +129,7 @@ var floors = []struct {
 
 // anywhere are packages for tests, which may import what they like and which no product code imports.
 var anywhere = []string{
-	"tooltest", "test/english", "test/layers", "internal/conform", "internal/workbench", "audit/audittest", "approval/approvaltest", "mcpclient/oauth/oauthtest", "model/modeltest",
+	"tooltest", "test/english", "test/layers", "internal/conform", "internal/workbench", "engine/audit/audittest", "engine/approval/approvaltest", "mcpclient/oauth/oauthtest", "model/modeltest",
 	"test/bench/outcomes", "test/bench/sandbox", "test/bench/search", "test/bench/mcp", "test/bench/outcomes",
 	"test/scripts/house",
 	"test/e2e/clients", "test/e2e/clients/internal/model", "test/e2e/conformance/server", "test/e2e/conformance/client",

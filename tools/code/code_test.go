@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/schema"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 )

@@ -13,9 +13,9 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/search/ignore"
 	"github.com/tongs-ai/tongs/internal/search/live"
-	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/tools/search"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 	"github.com/tongs-ai/tongs/workspace"

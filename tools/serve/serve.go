@@ -14,8 +14,8 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/module/internal/gohost"
-	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/workspace"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // A command in a job that reads takes what is written next away from the shell, so that it is not decided as if the shell

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // plant makes a protected name in a way that the command does not tell beforehand.

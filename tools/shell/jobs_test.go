@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/internal/workbench"
-	"github.com/tongs-ai/tongs/output"
 )
 
 func jobsBench(t testing.TB, s setup) *bench {

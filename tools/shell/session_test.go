@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 var persist = args{"persist": true}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // What a session exported in an earlier call decides what a later one runs, so it belongs to that one's effects.

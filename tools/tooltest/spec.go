@@ -10,8 +10,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/specs"
-	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/schema"
 )
 

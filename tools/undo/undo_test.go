@@ -14,10 +14,10 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/journal"
-	"github.com/tongs-ai/tongs/registry"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 	"github.com/tongs-ai/tongs/tools/undo"

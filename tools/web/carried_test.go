@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // words is text of so many bytes as addresses have it: nothing about it looks encoded.

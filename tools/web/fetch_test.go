@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/audit"
 )
 
 func TestFetchSaysWhereAndWhat(t *testing.T) {

@@ -115,7 +115,7 @@ func TestQualityOverThisRepository(t *testing.T) {
 	x.Remove("internal/search/rank/quality_test.go") // it holds the questions
 	x.Remove("docs/search-code.md")
 	mrr, top5 := measure(t, x, root, []question{
-		{"where is the approval digest computed", "approval/digest.go"},
+		{"where is the approval digest computed", "engine/approval/digest.go"},
 		{"resolve symlink path", "workspace/resolve.go"},
 		{"gitignore pattern parsing", "internal/search/ignore/pattern.go internal/search/ignore/rules.go internal/search/ignore/ignore.go"},
 		{"lazy DFA for regular expressions", "internal/search/regex/dfa.go"},
@@ -126,12 +126,12 @@ func TestQualityOverThisRepository(t *testing.T) {
 		{"parse shell command into effects", "command/command.go command/analyser.go"},
 		{"sandbox seccomp filter", "sandbox/filter.go"},
 		{"Tree.Skip", "tree.go"},
-		{"policy grant lapses when rules change", "policy/grant.go"},
+		{"policy grant lapses when rules change", "engine/policy/grant.go"},
 		{"file lock across processes", "workspace/lock.go"},
 		{"validate arguments against schema", "schema/schema.go engine/walk.go"},
 		{"unified diff preview", "tools/files/diff.go"},
-		{"registry lookup of a tool by alias", "registry/registry.go registry/set.go"},
-		{"audit log row open and close", "audit/audit.go durable/audit.go engine/call.go"},
+		{"registry lookup of a tool by alias", "engine/registry/registry.go engine/registry/set.go"},
+		{"audit log row open and close", "engine/audit/audit.go durable/audit.go engine/call.go"},
 		{"proxy for allowed hosts", "netguard/proxy.go"},
 		{"count lines of a huge file", "tools/files/read.go internal/text/lines.go"},
 		{"ErrLoop", "internal/search/walk/walk.go"},

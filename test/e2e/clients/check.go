@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tongs-ai/tongs/approval"
-	"github.com/tongs-ai/tongs/audit"
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/test/e2e/clients/internal/model"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/mcpserver"
-	"github.com/tongs-ai/tongs/registry"
 )
 
 func main() {

@@ -1,0 +1,352 @@
+package registry_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/registry"
+)
+
+// tool makes a tool: "name alias alias".
+func tool(t testing.TB, kind tongs.SourceKind, names string, edit ...func(*tongs.Spec)) tongs.Tool {
+	t.Helper()
+	words := strings.Fields(names)
+	spec := tongs.Spec{
+		Name: words[0], Description: "A tool.", Aliases: words[1:], Source: tongs.Source{Kind: kind, Name: "origin"},
+	}
+	for _, e := range edit {
+		e(&spec)
+	}
+	made, err := tongs.New(tongs.Def[struct{}, string]{
+		Spec: spec,
+		Run:  func(context.Context, *tongs.Env, struct{}) (string, error) { return string(kind), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func control(s *tongs.Spec) { s.Control = true }
+
+func names(tools []tongs.Tool) string {
+	var list []string
+	for _, tool := range tools {
+		list = append(list, string(tool.Spec().Source.Kind)+":"+tool.Spec().Name)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestRegister(t *testing.T) {
+	const b, c, m, x, w = tongs.SourceBuiltin, tongs.SourceCustom, tongs.SourceModule, tongs.SourceMCP, tongs.SourceWorker
+	type step struct {
+		kind  tongs.SourceKind
+		names string
+		edit  func(*tongs.Spec)
+	}
+	none := func(*tongs.Spec) {}
+	for _, test := range []struct {
+		name  string
+		tools []step
+		// list is what can be called, fail a part of the error.
+		list, fail string
+		lookups    map[string]string // word → "kind:name shadowed"
+		warnings   int
+	}{
+		{
+			name: "two tools", tools: []step{{b, "read_file read", none}, {b, "edit", none}}, list: "builtin:read_file builtin:edit",
+			lookups: map[string]string{"read": "builtin:read_file", "read_file": "builtin:read_file", "edit": "builtin:edit", "no": ""},
+		},
+		{name: "same name", tools: []step{{b, "a", none}, {b, "a", none}}, fail: `name "a" of the built-in`},
+		{name: "same alias", tools: []step{{b, "a z", none}, {b, "b z", none}}, fail: `alias "z" of`},
+		{name: "alias is a name", tools: []step{{b, "a", none}, {b, "b a", none}}, fail: `alias "a" of`},
+		{name: "name is an alias", tools: []step{{b, "a b", none}, {b, "b", none}}, fail: `name "b" of`},
+		{name: "alias of itself", tools: []step{{b, "a a", none}}, fail: `alias "a" of`},
+		{name: "bad name", tools: []step{{b, "a", func(s *tongs.Spec) { s.Aliases = []string{"no good"} }}}, fail: `alias "no good"`},
+		{
+			name: "custom over built-in", tools: []step{{b, "a x", none}, {b, "b", none}, {c, "a", none}}, list: "builtin:b custom:a",
+			lookups: map[string]string{"a": "custom:a a", "x": "custom:a a", "b": "builtin:b"}, warnings: 1,
+		},
+		{
+			name: "in the other order", tools: []step{{c, "a", none}, {b, "a", none}}, list: "custom:a",
+			lookups: map[string]string{"a": "custom:a a"}, warnings: 1,
+		},
+		{name: "module over built-in", tools: []step{{b, "a", none}, {m, "a", none}}, list: "module:a", warnings: 1},
+		{name: "MCP over built-in", tools: []step{{b, "a", none}, {x, "a", none}}, list: "mcp:a", warnings: 1},
+		{name: "worker over built-in", tools: []step{{b, "a", none}, {w, "a", none}}, fail: `cannot take the word "a"`},
+		{name: "unknown kind over built-in", tools: []step{{b, "a", none}, {"other", "a", none}}, fail: `cannot take the word "a"`},
+		{name: "custom over custom", tools: []step{{c, "a", none}, {c, "a", none}}, fail: `name "a"`},
+		{name: "MCP over custom", tools: []step{{b, "a", none}, {c, "a", none}, {x, "a", none}}, fail: `name "a"`},
+		{
+			name: "custom takes an alias", tools: []step{{b, "shell bash sh", none}, {c, "bash", none}}, list: "builtin:shell custom:bash",
+			lookups: map[string]string{"bash": "custom:bash shell", "shell": "builtin:shell", "sh": "builtin:shell"}, warnings: 1,
+		},
+		{
+			name: "alias takes an alias", tools: []step{{b, "shell bash", none}, {c, "mine bash", none}}, list: "builtin:shell custom:mine",
+			lookups: map[string]string{"bash": "custom:mine shell", "mine": "custom:mine shell"}, warnings: 1,
+		},
+		{name: "alias never takes a name", tools: []step{{b, "shell", none}, {c, "mine shell", none}}, fail: `an alias cannot take a name`},
+		{name: "control name", tools: []step{{b, "forge", control}, {c, "forge", none}}, fail: "is a control tool"},
+		{name: "control name by MCP", tools: []step{{x, "forge", none}, {b, "forge", control}}, fail: "is a control tool"},
+		{name: "control alias", tools: []step{{b, "forge f", control}, {c, "f", none}}, fail: "is a control tool"},
+		{name: "control alias by alias", tools: []step{{b, "forge f", control}, {c, "g f", none}}, fail: "is a control tool"},
+		{name: "control of a custom tool", tools: []step{{b, "a", none}, {c, "a", control}}, list: "custom:a", warnings: 1},
+		{name: "two built-ins at once", tools: []step{{b, "a x", none}, {b, "b y", none}, {c, "x y", none}}, fail: "two built-in tools"},
+		{
+			name: "name and alias of one", tools: []step{{b, "a x", none}, {c, "a x", none}}, list: "custom:a",
+			lookups: map[string]string{"x": "custom:a a"}, warnings: 1,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var tools []tongs.Tool
+			for _, s := range test.tools {
+				tools = append(tools, tool(t, s.kind, s.names, s.edit))
+			}
+			r, err := registry.New(tools...)
+			if test.fail != "" {
+				if err == nil || !strings.Contains(err.Error(), test.fail) {
+					t.Fatalf("got %v, want %q", err, test.fail)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := names(r.List()); test.list != "" && got != test.list {
+				t.Errorf("list is %s, want %s", got, test.list)
+			}
+			if got := r.Set().Warnings(); len(got) != test.warnings {
+				t.Errorf("warnings are %q", got)
+			}
+			for word, want := range test.lookups {
+				entry, ok := r.Set().Lookup(word)
+				got := ""
+				if ok {
+					got = names([]tongs.Tool{entry.Tool})
+				}
+				if entry.Shadowed != nil {
+					got += " " + entry.Shadowed.Name
+				}
+				if got != want || r.Has(word) != (want != "") {
+					t.Errorf("%s is %q, want %q", word, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestNilTools(t *testing.T) {
+	if _, err := registry.New(nil); err == nil {
+		t.Error("a nil tool was taken")
+	}
+	if _, err := registry.New(tongs.Lazy(tongs.Spec{}, nil)); err == nil {
+		t.Error("a tool without a name was taken")
+	}
+	var r registry.Registry
+	if err := r.Replace(nil); err == nil {
+		t.Error("a nil tool replaced something")
+	}
+	if r.Has("x") || len(r.List()) != 0 || r.Unregister("x") || r.Set().Nearest("x") != nil {
+		t.Error("the zero registry is not empty")
+	}
+	var s *registry.Set
+	if _, ok := s.Lookup("x"); ok || s.Entries() != nil || s.Warnings() != nil || s.Nearest("x") != nil {
+		t.Error("a nil set is not empty")
+	}
+	if r.Swap(nil); r.Set() == nil {
+		t.Error("the set is nil")
+	}
+}
+
+func TestRegisterAllIsAllOrNothing(t *testing.T) {
+	r, err := registry.New(tool(t, "", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := r.Set()
+	if err := r.RegisterAll(tool(t, "", "b"), tool(t, "", "a")); err == nil {
+		t.Fatal("a duplicate was taken")
+	}
+	if r.Set() != before || r.Has("b") {
+		t.Error("a part was registered")
+	}
+}
+
+func TestReplaceAndUnregister(t *testing.T) {
+	const b, c = tongs.SourceBuiltin, tongs.SourceCustom
+	r, err := registry.New(tool(t, b, "a old"), tool(t, b, "z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Replace(tool(t, b, "a new")); err != nil || r.Has("old") || !r.Has("new") || names(r.List()) != "builtin:a builtin:z" {
+		t.Errorf("after replacing: %s, %v", names(r.List()), err)
+	}
+	// A custom tool does not replace a built-in: it shadows it, and the built-in's rules go on to hold.
+	if err := r.Replace(tool(t, c, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Replace(tool(t, c, "a again")); err != nil {
+		t.Fatal(err)
+	}
+	if e, _ := r.Set().Lookup("again"); e.Shadowed == nil || e.Shadowed.Name != "a" {
+		t.Errorf("shadowed is %v", e.Shadowed)
+	}
+	if r.Unregister("again") {
+		t.Error("an alias was unregistered")
+	}
+	if !r.Unregister("a") || names(r.List()) != "builtin:a builtin:z" {
+		t.Errorf("after unregistering: %s", names(r.List()))
+	}
+	if !r.Unregister("a") || r.Unregister("a") || names(r.List()) != "builtin:z" {
+		t.Errorf("after unregistering twice: %s", names(r.List()))
+	}
+	control := tool(t, b, "k", control)
+	if err := r.Register(control); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Replace(tool(t, c, "k")); err == nil {
+		t.Error("a control tool was replaced by a custom one")
+	}
+}
+
+func TestEnabled(t *testing.T) {
+	needs := func(p tongs.Permissions) func(*tongs.Spec) { return func(s *tongs.Spec) { s.Needs = p } }
+	r, err := registry.New(tool(t, "", "free"), tool(t, "", "r", needs(tongs.Read)), tool(t, "", "rw", needs(tongs.Read|tongs.Write)),
+		tool(t, "", "n", needs(tongs.Network)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for granted, want := range map[tongs.Permissions]string{
+		0:                        "builtin:free",
+		tongs.Read:               "builtin:free builtin:r",
+		tongs.Read | tongs.Write: "builtin:free builtin:r builtin:rw",
+		tongs.AllPermissions:     "builtin:free builtin:r builtin:rw builtin:n",
+	} {
+		if got := names(r.Enabled(granted)); got != want {
+			t.Errorf("%s: %s, want %s", granted, got, want)
+		}
+	}
+	if got := len(r.Definitions()); got != 4 {
+		t.Errorf("%d definitions", got)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	r, err := registry.New(tool(t, "", "read_file read"), tool(t, "", "shell bash execute_command"), tool(t, "", "grep"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word, want := range map[string][]string{
+		"readFile": {"read_file"}, "bsh": {"shell"}, "grpe": {"grep"}, "quantum": nil, "": nil,
+	} {
+		if got := r.Set().Nearest(word); !slices.Equal(got, want) {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestChanged(t *testing.T) {
+	r, err := registry.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	isClosed := func(c <-chan struct{}) bool {
+		select {
+		case <-c:
+			return true
+		default:
+			return false
+		}
+	}
+	for name, change := range map[string]func(){
+		"register":   func() { _ = r.Register(tool(t, "", "a")) },
+		"replace":    func() { _ = r.Replace(tool(t, "", "b")) },
+		"unregister": func() { r.Unregister("b") },
+		"swap":       func() { r.Swap(&registry.Set{}) },
+	} {
+		if name == "unregister" {
+			_ = r.Replace(tool(t, "", "b"))
+		}
+		ch := r.Changed()
+		change()
+		if !isClosed(ch) {
+			t.Errorf("%s was not announced", name)
+		}
+	}
+	_ = r.Replace(tool(t, "", "a"))
+	ch := r.Changed()
+	_ = r.Register(tool(t, "", "a"))
+	r.Unregister("nothing")
+	if isClosed(ch) {
+		t.Error("a change that failed was announced")
+	}
+}
+
+func TestConcurrentChanges(t *testing.T) {
+	r, err := registry.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			name := fmt.Sprintf("tool%d", i)
+			if err := r.Register(tool(t, "", name)); err != nil {
+				t.Error(err)
+			}
+			if _, ok := r.Get(name); !ok {
+				t.Errorf("%s is missing", name)
+			}
+			if i%2 == 0 && !r.Unregister(name) {
+				t.Errorf("%s could not be removed", name)
+			}
+		})
+	}
+	wg.Wait()
+	if got := len(r.List()); got != 8 {
+		t.Errorf("%d tools are left", got)
+	}
+}
+
+func BenchmarkLookup(b *testing.B) {
+	var tools []tongs.Tool
+	for i := range 60 {
+		tools = append(tools, tool(b, "", fmt.Sprintf("tool%d alias%d", i, i)))
+	}
+	r, err := registry.New(tools...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, ok := r.Set().Lookup("alias33"); !ok {
+			b.Fatal("missing")
+		}
+	}
+}
+
+func ExampleRegistry() {
+	greet, err := tongs.New(tongs.Def[struct{}, string]{
+		Spec: tongs.Spec{Name: "greet", Description: "Says hello.", Aliases: []string{"hello"}},
+		Run:  func(context.Context, *tongs.Env, struct{}) (string, error) { return "hello", nil },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := registry.New(greet)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	found, ok := r.Get("hello")
+	fmt.Println(found.Spec().Name, ok, r.Set().Nearest("gret"))
+	fmt.Println(r.Register(greet))
+	// Output:
+	// greet true [greet]
+	// name "greet" of the built-in tool greet is taken by the built-in tool greet already; rename one, or replace it explicitly
+}
