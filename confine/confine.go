@@ -13,10 +13,10 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/hostpath"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/netguard"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // Options are what commands run with.

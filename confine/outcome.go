@@ -17,9 +17,9 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/internal/text"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/outcome"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 func onCopy(script string) string {

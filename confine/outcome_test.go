@@ -9,7 +9,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 func withCopies(t *testing.T) confine.Options {

@@ -16,8 +16,8 @@ import (
 	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/gitdir"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/workspace"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 func git(t *testing.T, dir string, args ...string) string {

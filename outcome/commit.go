@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // ErrDropped is returned for a set whose layers were removed.

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/outcome"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // A command runs, what it did is shown, and a part of it is kept.

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // ownMounts runs the test again in a process with mounts of its own, which go with it, and reports whether this is it.

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/outcome"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // Files that nobody may write to, or read, are kept as they are, also where everything is made durable at once.

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/outcome"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 func TestMain(m *testing.M) {

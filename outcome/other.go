@@ -7,7 +7,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 const noFollow = 0

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/text"
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // Diff shows one change: a unified diff where it is text, a line otherwise. A path without a change is "".

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 const noFollow = unix.O_NOFOLLOW | unix.O_NONBLOCK

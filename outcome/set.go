@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // Layer is what was written to one tree.

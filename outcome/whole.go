@@ -9,7 +9,7 @@ import (
 	"net/http"
 
 	"github.com/tongs-ai/tongs/internal/text"
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // WriteAll writes the whole set: what Preview begins, with the difference of every change, however large. It needs little memory:

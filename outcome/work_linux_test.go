@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // need returns the path of a program that the test is about.

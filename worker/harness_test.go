@@ -19,13 +19,13 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/tools/search"
 	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
 	"github.com/tongs-ai/tongs/workspace"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // bench is a workspace with real tools in a real engine, a person who answers, and models that are played.

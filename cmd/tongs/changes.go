@@ -11,7 +11,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 const rfc3339 = time.RFC3339Nano

@@ -11,8 +11,8 @@ import (
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 func (a *app) gcCommand() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/tools/undo"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // collect removes what the journal need not keep any longer.

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/tools/undo"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // OpenJournal opens the journal of changes, to keep as much as the configuration says; nil is as much as it does by itself.

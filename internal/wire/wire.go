@@ -19,7 +19,6 @@ import (
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/search/live"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/mcpclient"
 	"github.com/tongs-ai/tongs/module"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -30,6 +29,7 @@ import (
 	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/worker"
 	"github.com/tongs-ai/tongs/workspace"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // Options say what a command needs of a system.

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // previewBytes is how much of the difference a person is shown.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // Options are what the tools work with.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // A person pre-approved undo. What is protected is asked about all the same, also inside a directory that comes or goes as a

@@ -17,11 +17,11 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/journal"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 	"github.com/tongs-ai/tongs/tools/undo"
 	"github.com/tongs-ai/tongs/workspace"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 type args map[string]any

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/journal"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // Several files change as one, and are as they were again.
