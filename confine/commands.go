@@ -19,7 +19,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/internal/ran"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
@@ -195,21 +195,21 @@ type process struct {
 func (p *process) serve(allowed map[string]bool) func(context.Context, net.Listener) error {
 	guard := *p.opt.Guard
 	guard.Log = p.logged(guard.Log)
-	proxy := &netguard.Proxy{Guard: &guard, Decide: func(_ context.Context, t netguard.Target) netguard.Decision {
+	proxy := &network.Proxy{Guard: &guard, Decide: func(_ context.Context, t network.Target) network.Decision {
 		if allowed[t.Name()] {
-			return netguard.Decision{Private: p.opt.Private(t.Name())}
+			return network.Decision{Private: p.opt.Private(t.Name())}
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.denied[t.Name()] = true
-		return netguard.Decision{Err: tongs.Errorf(tongs.CodeBlocked, "%s was not decided for this command", t.Name())}
+		return network.Decision{Err: tongs.Errorf(tongs.CodeBlocked, "%s was not decided for this command", t.Name())}
 	}}
 	return proxy.Serve
 }
 
 // logged puts each connection into the row of the call, besides telling whoever else wants to know.
-func (p *process) logged(also func(netguard.Attempt)) func(netguard.Attempt) {
-	return func(a netguard.Attempt) {
+func (p *process) logged(also func(network.Attempt)) func(network.Attempt) {
+	return func(a network.Attempt) {
 		p.permit.Connected(a.String())
 		if also != nil {
 			also(a)

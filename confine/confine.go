@@ -13,7 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/hostpath"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace"
 	"github.com/tongs-ai/tongs/workspace/journal"
@@ -24,7 +24,7 @@ type Options struct {
 	Runner    *sandbox.Runner
 	Workspace *workspace.Workspace
 	// Guard makes the connections of programs; nil is a plain one.
-	Guard *netguard.Guard
+	Guard *network.Guard
 	// Private reports whether special addresses may be reached under this name, because a rule or a person meant this
 	// very host. Nil means that they never may.
 	Private func(host string) bool
@@ -63,7 +63,7 @@ type Confiner struct{ opt Options }
 // New returns a Confiner.
 func New(opt Options) *Confiner {
 	if opt.Guard == nil {
-		opt.Guard = &netguard.Guard{}
+		opt.Guard = &network.Guard{}
 	}
 	if opt.Rules == nil {
 		opt.Rules = func() []tongs.Rule { return nil }

@@ -17,7 +17,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/mcpclient"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -33,7 +33,7 @@ type desk struct {
 	confined *confine.Confiner
 	dir      string
 	rules    []tongs.Rule
-	guard    *netguard.Guard
+	guard    *network.Guard
 	// programs is a private directory of programs that the sandbox shows.
 	programs string
 
@@ -65,7 +65,7 @@ func link(tb testing.TB, dir string) string {
 
 func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 	tb.Helper()
-	d := &desk{say: func(approval.Question) bool { return true }, guard: &netguard.Guard{}}
+	d := &desk{say: func(approval.Question) bool { return true }, guard: &network.Guard{}}
 	ws, err := workspace.Open(workspace.Options{Dir: tb.TempDir(), LockDir: filepath.Join(tb.TempDir(), "locks")})
 	if err != nil {
 		tb.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/shown"
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
@@ -410,7 +410,7 @@ func (h *host) hosts() []string {
 	defer h.mu.Unlock()
 	var list []string
 	for _, name := range append(slices.Clone(h.cfg.Network), h.learned...) {
-		if t, err := netguard.ParseTarget(name, 443); err == nil && !slices.Contains(list, t.Name()) {
+		if t, err := network.ParseTarget(name, 443); err == nil && !slices.Contains(list, t.Name()) {
 			list = append(list, t.Name())
 		}
 	}

@@ -16,13 +16,13 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 // web speaks to one address: every connection is to the host that the configuration names, through the network guard.
 type web struct {
 	server  *Server
-	target  netguard.Target
+	target  network.Target
 	headers http.Header
 	inner   http.RoundTripper
 	// login has the tokens, nil where none may be sent: a credential among the headers wins.
@@ -40,7 +40,7 @@ type web struct {
 
 // newWeb prepares requests to a server. That the configuration names the host is what allows one of this machine or
 // network; no other host is ever dialled.
-func newWeb(s *Server, guard *netguard.Guard, login *oauth.Resource, lookup func(string) (string, bool)) (*web, error) {
+func newWeb(s *Server, guard *network.Guard, login *oauth.Resource, lookup func(string) (string, bool)) (*web, error) {
 	target, err := s.target()
 	if err != nil {
 		return nil, err
@@ -63,10 +63,10 @@ func newWeb(s *Server, guard *netguard.Guard, login *oauth.Resource, lookup func
 		ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 15 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-			if to, err := netguard.ParseTarget(addr, target.Port); err != nil || to != target {
+			if to, err := network.ParseTarget(addr, target.Port); err != nil || to != target {
 				return nil, tongs.Errorf(tongs.CodeNetworkError, "the MCP server %s is at %s; it may not lead to %s", s.Name, target, addr)
 			}
-			return guard.Connect(ctx, target, netguard.Decision{Private: true})
+			return guard.Connect(ctx, target, network.Decision{Private: true})
 		},
 	}
 	return w, nil

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 // Server is one MCP server as a person configured it: a command to start, or a URL.
@@ -74,7 +74,7 @@ func (s *Server) Check() error {
 		}
 	}
 	for _, host := range s.Network {
-		if _, err := netguard.ParseTarget(host, 443); err != nil {
+		if _, err := network.ParseTarget(host, 443); err != nil {
 			return configError("MCP server %s: network: %w", s.Name, err)
 		}
 	}
@@ -91,19 +91,19 @@ func configError(format string, args ...any) error {
 }
 
 // target is where the URL leads. Credentials are sent only where nobody on the way can read them.
-func (s *Server) target() (netguard.Target, error) {
+func (s *Server) target() (network.Target, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return netguard.Target{}, configError("MCP server %s: %q is not a URL that starts with https:// or http://", s.Name, s.URL)
+		return network.Target{}, configError("MCP server %s: %q is not a URL that starts with https:// or http://", s.Name, s.URL)
 	}
 	if u.User != nil {
-		return netguard.Target{}, configError("MCP server %s: the URL holds a password; put it into a header, as ${VAR}", s.Name)
+		return network.Target{}, configError("MCP server %s: the URL holds a password; put it into a header, as ${VAR}", s.Name)
 	}
 	port := uint16(443)
 	if u.Scheme == "http" {
 		port = 80
 	}
-	t, err := netguard.ParseTarget(u.Host, port)
+	t, err := network.ParseTarget(u.Host, port)
 	if err != nil {
 		return t, configError("MCP server %s: %w", s.Name, err)
 	}

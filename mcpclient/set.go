@@ -15,7 +15,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/shown"
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/schema"
 )
 
@@ -27,7 +27,7 @@ type Options struct {
 	// Logins keeps the tokens of servers that a person logged in to; nil keeps them in memory.
 	Logins oauth.Store
 	// Guard makes the connections to URLs; nil is a plain one.
-	Guard *netguard.Guard
+	Guard *network.Guard
 	// Elicit shows questions of servers to a person; nil declines them.
 	Elicit func(context.Context, Elicitation) (Elicited, error)
 	// Lookup finds the variables in configured values; nil is the environment of this process.
@@ -72,7 +72,7 @@ func New(opt Options) (*Set, error) {
 		opt.Logins = oauth.NewMemory()
 	}
 	if opt.Guard == nil {
-		opt.Guard = &netguard.Guard{}
+		opt.Guard = &network.Guard{}
 	}
 	if opt.Lookup == nil {
 		opt.Lookup = os.LookupEnv

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 // The toolsets that configuration knows the tools by.
@@ -104,7 +104,7 @@ func (c *Config) check() error {
 		}
 	}
 	for _, host := range c.Network {
-		if _, err := netguard.ParseTarget(host, 443); err != nil {
+		if _, err := network.ParseTarget(host, 443); err != nil {
 			return configError("%s: network: %w", c.target(), err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/mcpclient"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 // sayTime is how long a module may think about whether a call needs approval.
@@ -122,7 +122,7 @@ func (t *tool) approved(ctx context.Context, s *snapshot, state tongs.StateView)
 func (t *tool) effects(s *snapshot) (effects []tongs.Effect, hosts []string) {
 	effects = []tongs.Effect{t.m.effect(s, t.name)}
 	for _, name := range t.m.cfg.Network {
-		if target, err := netguard.ParseTarget(name, 443); err == nil {
+		if target, err := network.ParseTarget(name, 443); err == nil {
 			effects = append(effects, tongs.Effect{Kind: tongs.EffectNetwork, Host: target.Name()})
 			hosts = append(hosts, target.Name())
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/terminal"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
@@ -61,21 +61,21 @@ func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
 	}
 	allowed := map[string]bool{}
 	for _, host := range w.network {
-		t, err := netguard.ParseTarget(host, 443)
+		t, err := network.ParseTarget(host, 443)
 		if err != nil {
 			return usage{err}
 		}
 		allowed[t.Name()] = true
 	}
 	denied := &hostSet{seen: map[string]bool{}}
-	o.Policy.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: (&netguard.Proxy{
-		Guard: &netguard.Guard{},
-		Decide: func(_ context.Context, t netguard.Target) netguard.Decision {
+	o.Policy.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: (&network.Proxy{
+		Guard: &network.Guard{},
+		Decide: func(_ context.Context, t network.Target) network.Decision {
 			if allowed[t.Name()] {
-				return netguard.Decision{Private: true}
+				return network.Decision{Private: true}
 			}
 			denied.add(t.Name())
-			return netguard.Decision{Err: tongs.Errorf(tongs.CodeBlocked, "%s is not among the hosts of --network", t.Name())}
+			return network.Decision{Err: tongs.Errorf(tongs.CodeBlocked, "%s is not among the hosts of --network", t.Name())}
 		},
 	}).Serve}
 	proc, err := o.Start(ctx, &sandbox.Cmd{Stdin: a.in, Stdout: a.out, Stderr: a.err})

@@ -11,10 +11,10 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/egress"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/id"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
+	"github.com/tongs-ai/tongs/network/egress"
 	"github.com/tongs-ai/tongs/tools/web"
 )
 
@@ -62,7 +62,7 @@ func meantForWeb(rules []tongs.Rule, mode tongs.Mode) func(host string) bool {
 	named := meant(rules, mode)
 	allowed := meant(slices.DeleteFunc(slices.Clone(rules), func(r tongs.Rule) bool { return r.Decision != tongs.PreApproved }), mode)
 	return func(host string) bool {
-		if target, err := netguard.ParseTarget(host, 443); err == nil && target.Special() {
+		if target, err := network.ParseTarget(host, 443); err == nil && target.Special() {
 			return allowed(host)
 		}
 		return named(host)

@@ -19,7 +19,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -104,7 +104,7 @@ func (b *Bench) Open(o Options) engine.Options {
 	b.Confiner = confine.New(confine.Options{
 		Runner: run, Workspace: ws, Scratch: b.Spill.Dir(), Caches: caches, Runs: filepath.Join(state, "runs"),
 		Limits: o.Limits, Programs: o.Programs, Sealed: o.Sealed,
-		Guard: &netguard.Guard{Resolve: func(context.Context, string) ([]netip.Addr, error) {
+		Guard: &network.Guard{Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 		}},
 		Private: func(host string) bool {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/tongs-ai/tongs/mcpclient/oauth"
 	"github.com/tongs-ai/tongs/mcpclient/oauth/oauthtest"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 func set(key string, value any) func(map[string]any) {
@@ -166,8 +166,8 @@ func TestLoginRefuses(t *testing.T) {
 }
 
 // names is a guard that knows some names, and reaches this machine only.
-func names(hosts map[string]string) *netguard.Guard {
-	return &netguard.Guard{
+func names(hosts map[string]string) *network.Guard {
+	return &network.Guard{
 		Resolve: func(_ context.Context, host string) (list []netip.Addr, err error) {
 			if host == "localhost" {
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 func TestNamed(t *testing.T) {
@@ -27,7 +27,7 @@ func TestNamed(t *testing.T) {
 		{"https://mcp.test/mcp", "sso.corp.test:8443", []string{"sso.corp.test"}, false},
 		{"https://mcp.test/mcp", "sso.corp.test:8443", []string{"bad host", "sso.corp.test:8443"}, true},
 	} {
-		to, err := netguard.ParseTarget(tt.to, 443)
+		to, err := network.ParseTarget(tt.to, 443)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 // LoginOptions are what a person logs in with. Zero values are meaningful, but for Open.
@@ -56,7 +56,7 @@ func (r *Resource) Login(ctx context.Context, c Challenge, opt LoginOptions) (*L
 		before = &Login{}
 	}
 	for _, host := range opt.Hosts {
-		if _, err := netguard.ParseTarget(host, 443); err != nil {
+		if _, err := network.ParseTarget(host, 443); err != nil {
 			return nil, failed("the host %.100q cannot be allowed: %w", host, err)
 		}
 	}

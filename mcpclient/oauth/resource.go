@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 // ErrLogin says that only a person can go on, by logging in.
@@ -35,7 +35,7 @@ type Resource struct {
 	// Store keeps logins.
 	Store Store
 	// Guard makes the connections; nil is a plain one.
-	Guard *netguard.Guard
+	Guard *network.Guard
 	// Timeout bounds each request; zero is 20 seconds.
 	Timeout time.Duration
 }
@@ -70,12 +70,12 @@ func endpoint(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-func target(u *url.URL) (netguard.Target, error) {
+func target(u *url.URL) (network.Target, error) {
 	port := uint16(443)
 	if u.Scheme == "http" {
 		port = 80
 	}
-	return netguard.ParseTarget(u.Host, port)
+	return network.ParseTarget(u.Host, port)
 }
 
 func loopback(host string) bool {
@@ -91,14 +91,14 @@ func literal(host string) bool {
 
 // named reports whether a person named the host, so that it may be one of this machine or network: it is where the
 // resource is, or one of those allowed at login. Another port counts only where no name server can say what it means.
-func (r *Resource) named(to netguard.Target, allowed []string) bool {
+func (r *Resource) named(to network.Target, allowed []string) bool {
 	if u, err := url.Parse(r.URL); err == nil {
 		if own, err := target(u); err == nil && own.Host == to.Host && (own.Port == to.Port || literal(own.Host)) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(allowed, func(host string) bool {
-		t, err := netguard.ParseTarget(host, 443)
+		t, err := network.ParseTarget(host, 443)
 		return err == nil && t == to
 	})
 }
@@ -122,7 +122,7 @@ func (r *Resource) web(allowed []string) *web {
 		Transport: &http.Transport{
 			DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 64 << 10,
 			DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-				to, err := netguard.ParseTarget(addr, 443)
+				to, err := network.ParseTarget(addr, 443)
 				if err != nil {
 					return nil, err
 				}
@@ -151,12 +151,12 @@ func (w *web) reach(ctx context.Context, raw string) error {
 }
 
 // dial connects to a host that the resource leads to.
-func (w *web) dial(ctx context.Context, to netguard.Target) (net.Conn, error) {
+func (w *web) dial(ctx context.Context, to network.Target) (net.Conn, error) {
 	guard := w.resource.Guard
 	if guard == nil {
-		guard = &netguard.Guard{}
+		guard = &network.Guard{}
 	}
-	return guard.Connect(ctx, to, netguard.Decision{Private: w.resource.named(to, w.allowed)})
+	return guard.Connect(ctx, to, network.Decision{Private: w.resource.named(to, w.allowed)})
 }
 
 // errAbsent is that there is no document, rather than one that cannot be used.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/egress"
+	"github.com/tongs-ai/tongs/network/egress"
 )
 
 // cache keeps answers of a session, so that a page need not be fetched again to read on in it. What was fetched for one

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/egress"
+	"github.com/tongs-ai/tongs/network/egress"
 )
 
 // ledger knows what requests of a session carried to each site, and which addresses its answers named: those carry nothing out

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/egress"
+	"github.com/tongs-ai/tongs/network/egress"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/egress"
+	"github.com/tongs-ai/tongs/network/egress"
 )
 
 // Input are the arguments of web_fetch.

@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/egress"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
+	"github.com/tongs-ai/tongs/network/egress"
 )
 
 // setup says what a bench is like.
@@ -73,7 +73,7 @@ func newBench(t testing.TB, s setup) *bench {
 		t.Fatal(err)
 	}
 	if s.egress.Guard == nil {
-		s.egress.Guard = &netguard.Guard{Resolve: b.resolve, Dial: b.dial}
+		s.egress.Guard = &network.Guard{Resolve: b.resolve, Dial: b.dial}
 		if s.resolve != nil {
 			s.egress.Guard.Resolve = s.resolve
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/temoto/robotstxt"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/egress"
+	"github.com/tongs-ai/tongs/network/egress"
 )
 
 const (

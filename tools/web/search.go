@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/egress"
+	"github.com/tongs-ai/tongs/network/egress"
 )
 
 // Provider searches the web. Implementations are safe for concurrent use.

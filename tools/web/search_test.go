@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/egress"
+	"github.com/tongs-ai/tongs/network/egress"
 )
 
 const testKey = "tvly-0123456789abcdefABCDEF"

@@ -132,7 +132,7 @@ func TestQualityOverThisRepository(t *testing.T) {
 		{"unified diff preview", "tools/files/diff.go"},
 		{"registry lookup of a tool by alias", "engine/registry/registry.go engine/registry/set.go"},
 		{"audit log row open and close", "engine/audit/audit.go durable/audit.go engine/call.go"},
-		{"proxy for allowed hosts", "netguard/proxy.go"},
+		{"proxy for allowed hosts", "network/proxy.go"},
 		{"count lines of a huge file", "tools/files/read.go internal/text/lines.go"},
 		{"ErrLoop", "internal/search/walk/walk.go"},
 	})

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/egress"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
+	"github.com/tongs-ai/tongs/network/egress"
 )
 
 // grant is what was decided for a call of these tests, and the host of its permits.
@@ -76,8 +76,8 @@ func decided(hosts ...string) *grant {
 }
 
 // guard lets every name lead to a public address, which is the server.
-func guard(server net.Addr) *netguard.Guard {
-	return &netguard.Guard{
+func guard(server net.Addr) *network.Guard {
+	return &network.Guard{
 		Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
 		},
@@ -163,7 +163,7 @@ func TestOnlyWhatWasDecidedIsReached(t *testing.T) {
 func TestPrivateAddresses(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") }))
 	defer server.Close()
-	inside := &netguard.Guard{
+	inside := &network.Guard{
 		Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 		},
@@ -287,7 +287,7 @@ func TestProxy(t *testing.T) {
 	var dialed []string
 	e := egress.New(egress.Options{
 		Proxy: http.ProxyURL(u), Retries: -1,
-		Guard: &netguard.Guard{
+		Guard: &network.Guard{
 			Resolve: func(context.Context, string) ([]netip.Addr, error) {
 				return nil, errors.New("nothing is resolved here")
 			},

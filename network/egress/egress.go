@@ -16,13 +16,13 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/secrets"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 // Options are those of all requests. A zero field means the default that its comment names.
 type Options struct {
 	// Guard makes the connections; nil is a plain one.
-	Guard *netguard.Guard
+	Guard *network.Guard
 	// Private reports whether special addresses may be reached under this name, because a rule means this very host. Nil
 	// means that they never may, unless a person was asked about the address itself.
 	Private func(host string) bool
@@ -55,7 +55,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Guard == nil {
-		o.Guard = &netguard.Guard{}
+		o.Guard = &network.Guard{}
 	}
 	if o.Private == nil {
 		o.Private = func(string) bool { return false }

@@ -1,7 +1,7 @@
-// Package netguard is the one place where connections leave. A name is resolved once, every address it has is
+// Package network is the one place where connections leave. A name is resolved once, every address it has is
 // checked, and exactly a checked address is dialled, so that an answer which changes in between wins nothing. Private,
 // loopback and other special addresses are refused unless the caller allowed that very host.
-package netguard
+package network
 
 import (
 	"context"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 // client makes the requests of one call.
@@ -57,7 +57,7 @@ type exchange struct {
 	leave  func()
 	ending sync.Once
 	// proxies are those that requests of this exchange go through.
-	proxies []netguard.Target
+	proxies []network.Target
 }
 
 // end closes everything. Connections are closed here rather than later, so that the row of the call knows them.
@@ -124,7 +124,7 @@ func (x *exchange) checkRedirect(next *http.Request, from *url.URL) error {
 }
 
 // admit gives the address of a request its one form, and has it decided.
-func (x *exchange) admit(req *http.Request, from *url.URL) (netguard.Target, error) {
+func (x *exchange) admit(req *http.Request, from *url.URL) (network.Target, error) {
 	target, err := TargetOf(req.URL)
 	if err != nil {
 		return target, err
@@ -140,24 +140,24 @@ func (x *exchange) admit(req *http.Request, from *url.URL) (netguard.Target, err
 }
 
 // TargetOf returns what a request to the address connects to, or why there is none that may be.
-func TargetOf(u *url.URL) (netguard.Target, error) {
+func TargetOf(u *url.URL) (network.Target, error) {
 	port := uint16(443)
 	switch u.Scheme {
 	case "https":
 	case "http":
 		port = 80
 	default:
-		return netguard.Target{}, tongs.Errorf(tongs.CodeInvalidArgs, "%q is not an http or https address", short(u.Scheme+":"))
+		return network.Target{}, tongs.Errorf(tongs.CodeInvalidArgs, "%q is not an http or https address", short(u.Scheme+":"))
 	}
 	if u.User != nil {
-		return netguard.Target{}, tongs.Errorf(tongs.CodeInvalidArgs,
+		return network.Target{}, tongs.Errorf(tongs.CodeInvalidArgs,
 			"the address has a user name before its host, %q; write it without, and send credentials in a header", short(u.Host))
 	}
 	if strings.HasSuffix(u.Host, ":") {
-		return netguard.Target{}, tongs.Errorf(tongs.CodeInvalidArgs, "the host %q ends with a colon; write its port, or nothing",
+		return network.Target{}, tongs.Errorf(tongs.CodeInvalidArgs, "the host %q ends with a colon; write its port, or nothing",
 			short(u.Host))
 	}
-	target, err := netguard.ParseTarget(u.Host, port)
+	target, err := network.ParseTarget(u.Host, port)
 	if err != nil {
 		return target, err
 	}
@@ -169,7 +169,7 @@ func TargetOf(u *url.URL) (netguard.Target, error) {
 }
 
 // hostPort spells a target in an address of the scheme.
-func hostPort(t netguard.Target, scheme string) string {
+func hostPort(t network.Target, scheme string) string {
 	if scheme == "https" && t.Port == 443 || scheme == "http" && t.Port == 80 {
 		if strings.Contains(t.Host, ":") {
 			return "[" + t.Host + "]"
@@ -180,7 +180,7 @@ func hostPort(t netguard.Target, scheme string) string {
 }
 
 // decide returns once the target may be reached, or why it may not.
-func (x *exchange) decide(t netguard.Target, sends bool, why string, from *url.URL) error {
+func (x *exchange) decide(t network.Target, sends bool, why string, from *url.URL) error {
 	name, tool := t.Name(), x.permit.Call().Tool
 	configured := x.opt.Configured(tool, name)
 	sends = sends && !configured // a person said that this is sent there
@@ -224,14 +224,14 @@ func orNone(u *url.URL) *url.URL {
 	return u
 }
 
-func (x *exchange) sent(t netguard.Target, sends bool) {
+func (x *exchange) sent(t network.Target, sends bool) {
 	if sends {
 		x.permit.Sent("sent data to " + t.Name())
 	}
 }
 
 // private reports whether the target may be a special address.
-func (x *exchange) private(t netguard.Target) bool {
+func (x *exchange) private(t network.Target) bool {
 	name := t.Name()
 	if x.opt.Private(name) || x.opt.Configured(x.permit.Call().Tool, name) {
 		return true
@@ -250,11 +250,11 @@ func (x *exchange) newTransport() *http.Transport {
 		TLSClientConfig: x.opt.TLS.Clone(), ForceAttemptHTTP2: true, DisableCompression: true, DisableKeepAlives: true,
 		MaxResponseHeaderBytes: x.opt.HeaderBytes,
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-			target, err := netguard.ParseTarget(addr, 0)
+			target, err := network.ParseTarget(addr, 0)
 			if err != nil {
 				return nil, err
 			}
-			conn, err := guard.Connect(ctx, target, netguard.Decision{Private: x.isProxy(target) || x.private(target)})
+			conn, err := guard.Connect(ctx, target, network.Decision{Private: x.isProxy(target) || x.private(target)})
 			if err != nil {
 				return nil, err
 			}
@@ -277,7 +277,7 @@ func (x *exchange) chooseProxy(req *http.Request) (*url.URL, error) {
 		return nil, err
 	}
 	port := map[string]uint16{"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}[u.Scheme]
-	target, err := netguard.ParseTarget(u.Host, port)
+	target, err := network.ParseTarget(u.Host, port)
 	if err != nil {
 		return nil, err
 	}
@@ -287,15 +287,15 @@ func (x *exchange) chooseProxy(req *http.Request) (*url.URL, error) {
 	return u, nil
 }
 
-func (x *exchange) isProxy(t netguard.Target) bool {
+func (x *exchange) isProxy(t network.Target) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Contains(x.proxies, t)
 }
 
 // logged puts each connection into the row of the call, besides telling whoever else wants to know.
-func (x *exchange) logged(also func(netguard.Attempt)) func(netguard.Attempt) {
-	return func(a netguard.Attempt) {
+func (x *exchange) logged(also func(network.Attempt)) func(network.Attempt) {
+	return func(a network.Attempt) {
 		x.permit.Connected(a.String())
 		if also != nil {
 			also(a)

@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
 )
 
 // attempt makes one request, again where it changes nothing and the failure may pass.
-func (x *exchange) attempt(req *http.Request, t netguard.Target) (*http.Response, error) {
+func (x *exchange) attempt(req *http.Request, t network.Target) (*http.Response, error) {
 	repeatable := (req.Method == "" || req.Method == http.MethodGet || req.Method == http.MethodHead) &&
 		(req.Body == nil || req.Body == http.NoBody)
 	for n := 0; ; n++ {
@@ -51,7 +51,7 @@ func (x *exchange) attempt(req *http.Request, t netguard.Target) (*http.Response
 }
 
 // once makes one request in the turn of its host. The turn lasts until the exchange ends or goes to another host.
-func (x *exchange) once(req *http.Request, t netguard.Target) (*http.Response, error) {
+func (x *exchange) once(req *http.Request, t network.Target) (*http.Response, error) {
 	x.leaveHost()
 	leave, err := x.host(t.Host).enter(x.ctx)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/egress"
-	"github.com/tongs-ai/tongs/netguard"
+	"github.com/tongs-ai/tongs/network"
+	"github.com/tongs-ai/tongs/network/egress"
 )
 
 // pipes is a network of one server, in memory, so that its time can be made up.
-func pipes(answer func(net.Conn)) *netguard.Guard {
-	return &netguard.Guard{
+func pipes(answer func(net.Conn)) *network.Guard {
+	return &network.Guard{
 		Resolve: func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
 		},
