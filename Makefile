@@ -129,7 +129,7 @@ soak: needs ## the long forms of the tests: composed commands, thousands of sand
 	TONGS_IGNORE_CASES=60000 $(GO) test -timeout 30m ./internal/search/ignore
 	$(GO) test -run Differential -timeout 30m ./internal/search/regex -patterns 50000
 	TONGS_MUTATIONS=10000 $(GO) test -run Mutations -timeout 60m ./internal/search/live
-	TONGS_SOAK=1m $(GO) test -run Soak -timeout 30m ./mcpserver
+	TONGS_SOAK=1m $(GO) test -run Soak -timeout 30m ./mcp/mcpserver
 	TONGS_JOURNAL_MANY=1 $(GO) test -timeout 60m ./workspace/journal ./tools/undo
 	TONGS_OUTCOME_PROGRAMS=10000 TONGS_OUTCOME_FILES=30000 TONGS_OUTCOME_BUILD=1 $(GO) test -timeout 90m ./outcome
 	TONGS_SOAK=1 $(GO) test -run GoModuleWithTools -timeout 20m ./module

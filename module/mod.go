@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
 // faultTime is how long a module that cannot be bundled is left alone: what it wants may be installed by then.

@@ -12,7 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/tongs-ai/tongs/internal/owned"
-	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
 // record is what is known of one module.

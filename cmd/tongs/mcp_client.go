@@ -16,7 +16,7 @@ import (
 	"github.com/tongs-ai/tongs/internal/secrets"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
 // mcpCommands are the commands below 'tongs mcp', which by itself serves: they are about the servers that Tongs uses.

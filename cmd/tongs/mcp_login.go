@@ -14,7 +14,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
+	"github.com/tongs-ai/tongs/mcp/oauth"
 )
 
 // loginTime is how long a person may take to log in.

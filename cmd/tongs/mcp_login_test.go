@@ -15,8 +15,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
-	"github.com/tongs-ai/tongs/mcpclient/oauth/oauthtest"
+	"github.com/tongs-ai/tongs/mcp/oauth"
+	"github.com/tongs-ai/tongs/mcp/oauth/oauthtest"
 )
 
 // logIn runs 'tongs mcp login' and goes where it sends a person. Arrive, if any, is told of the

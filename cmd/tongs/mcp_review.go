@@ -11,7 +11,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
 func (a *app) mcpReviewCommand() *cobra.Command {

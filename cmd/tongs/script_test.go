@@ -11,7 +11,7 @@ import (
 
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/durable"
-	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
 // trustFile vouches for a file as a person at a terminal would: the terminal itself is tested in prompt_test.go.

@@ -11,7 +11,7 @@ import (
 	webconsole "github.com/tongs-ai/tongs/console"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/mcpserver"
+	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
 
 // serveFlags are those of 'tongs serve'.

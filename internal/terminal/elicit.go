@@ -12,7 +12,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
 // form is what a server wants to know: plain values by name.

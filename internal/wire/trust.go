@@ -11,8 +11,8 @@ import (
 	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine/policy"
-	"github.com/tongs-ai/tongs/mcpclient"
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/oauth"
 	"github.com/tongs-ai/tongs/module"
 )
 

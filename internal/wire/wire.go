@@ -19,7 +19,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/search/live"
-	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
 	"github.com/tongs-ai/tongs/module"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/telemetry"

@@ -59,7 +59,7 @@ var floors = []struct {
 	},
 	{
 		"1b\" logins", "how a person logs in to a tool server, over the network guard",
-		[]string{"mcpclient/oauth"},
+		[]string{"mcp/oauth"},
 	},
 	{
 		"1b\" models", "how one speaks with language models; knows the vocabulary",
@@ -129,7 +129,7 @@ var floors = []struct {
 
 // anywhere are packages for tests, which may import what they like and which no product code imports.
 var anywhere = []string{
-	"tooltest", "test/english", "test/layers", "internal/conform", "internal/workbench", "engine/audit/audittest", "engine/approval/approvaltest", "mcpclient/oauth/oauthtest", "model/modeltest",
+	"tooltest", "test/english", "test/layers", "internal/conform", "internal/workbench", "engine/audit/audittest", "engine/approval/approvaltest", "mcp/oauth/oauthtest", "model/modeltest",
 	"test/bench/outcomes", "test/bench/sandbox", "test/bench/search", "test/bench/mcp", "test/bench/outcomes",
 	"test/scripts/house",
 	"test/e2e/clients", "test/e2e/clients/internal/model", "test/e2e/conformance/server", "test/e2e/conformance/client",

@@ -22,7 +22,7 @@ var writing = map[string]string{
 	"confine/scope.go Decided":         "the identity of what a caller may do; no program runs with it",
 	"confine/outcome.go Decided":       "what the user's configuration lets through",
 	"cmd/tongs/mcp_wrap.go Decided":    "what a person gives with --write",
-	"mcpclient/host.go Default":        "the PATH that programs have; no program runs with it",
+	"mcp/mcpclient/host.go Default":    "the PATH that programs have; no program runs with it",
 	"sandbox/inherits.go Default":      "the names of variables; no program runs with it",
 	"sandbox/overlay_linux.go Layered": "the probe of overlays, which runs nothing",
 }

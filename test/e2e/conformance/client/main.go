@@ -16,8 +16,8 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/mcpclient"
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/oauth"
 )
 
 func main() {

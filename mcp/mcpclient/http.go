@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
+	"github.com/tongs-ai/tongs/mcp/oauth"
 	"github.com/tongs-ai/tongs/network"
 )
 

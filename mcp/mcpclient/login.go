@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
+	"github.com/tongs-ai/tongs/mcp/oauth"
 )
 
 // Login logs a person in to a server by URL that wants that. It is for commands that a person starts: no call of a tool

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/shown"
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
+	"github.com/tongs-ai/tongs/mcp/oauth"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/schema"
 )

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
-	"github.com/tongs-ai/tongs/mcpclient/oauth/oauthtest"
+	"github.com/tongs-ai/tongs/mcp/oauth"
+	"github.com/tongs-ai/tongs/mcp/oauth/oauthtest"
 	"github.com/tongs-ai/tongs/network"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/mcpclient"
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
-	"github.com/tongs-ai/tongs/mcpclient/oauth/oauthtest"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/oauth"
+	"github.com/tongs-ai/tongs/mcp/oauth/oauthtest"
 )
 
 // guarded is a desk whose server wants a login.

@@ -26,7 +26,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/mcpserver"
+	"github.com/tongs-ai/tongs/mcp/mcpserver"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/code"
 	"github.com/tongs-ai/tongs/tools/files"

@@ -19,7 +19,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
 // free pre-approves the tools, so that what is asked must be.

@@ -8,7 +8,7 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/mcpserver"
+	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
 
 // A tool of one's own, offered to MCP clients. In a program, serve it with ServeStdio or ServeHTTP.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/mcpclient"
+	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
 func TestReviewedToolIsCalledInTheSandbox(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
-	"github.com/tongs-ai/tongs/mcpclient/oauth/oauthtest"
+	"github.com/tongs-ai/tongs/mcp/oauth"
+	"github.com/tongs-ai/tongs/mcp/oauth/oauthtest"
 )
 
 const identity = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -19,7 +19,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tongs-ai/tongs/mcpclient/oauth"
+	"github.com/tongs-ai/tongs/mcp/oauth"
 )
 
 // Authority is an authorization server and, under /mcp, a resource. It is as strict as the standards let it be: codes

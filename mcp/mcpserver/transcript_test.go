@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tongs-ai/tongs/mcpserver"
+	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

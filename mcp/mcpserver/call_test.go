@@ -22,7 +22,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/mcpserver"
+	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
 
 func needsLinux(t testing.TB) {

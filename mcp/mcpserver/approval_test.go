@@ -11,7 +11,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/mcpserver"
+	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
 
 var edit = args{"path": "a.txt", "oldString": "one", "newString": "two"}
