@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/state"
 )
 
 // A person watches a call: it appears by itself, prints while it runs, and shows what it came to; so do calls of other
@@ -44,7 +44,7 @@ func TestLivePage(t *testing.T) {
 	b.click(".call-head button") // explain
 	b.text(".explained", "pre-approved")
 	// Another process, with the same state.
-	db, err := durable.Open(s.state)
+	db, err := state.Open(s.state)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,11 +18,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
+	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/mcp/mcpserver"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/workspace"
@@ -32,7 +32,7 @@ import (
 type stand struct {
 	t               *testing.T
 	dir, state      string
-	db              *durable.DB
+	db              *state.DB
 	hub             *Hub
 	registry        *registry.Registry
 	engine          *engine.Engine
@@ -76,7 +76,7 @@ func (s *stand) up() {
 		}
 	}
 	var err error
-	s.db, err = durable.Open(s.state)
+	s.db, err = state.Open(s.state)
 	must(err)
 	spill, err := output.OpenSpill(filepath.Join(s.state, "spill"))
 	must(err)
@@ -314,7 +314,7 @@ func callOf(tool, args string) *tongs.Call {
 }
 
 // newEngine is that of another process: it shares the state, and reports to nobody.
-func newEngine(t *testing.T, db *durable.DB, dir string) *engine.Engine {
+func newEngine(t *testing.T, db *state.DB, dir string) *engine.Engine {
 	t.Helper()
 	ws, err := workspace.Open(workspace.Options{Dir: dir})
 	if err != nil {

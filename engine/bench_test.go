@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/state"
 )
 
 func heap() int64 {
@@ -20,7 +20,7 @@ func heap() int64 {
 // The cost of the walk for a tool that does nothing: with everything in memory, and with everything in SQLite.
 func BenchmarkWalk(b *testing.B) {
 	inSQLite := func(o *engine.Options) {
-		db, err := durable.Open(b.TempDir())
+		db, err := state.Open(b.TempDir())
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
+	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -23,7 +23,7 @@ import (
 // whole is an engine with the file tools and durable forms of everything.
 type whole struct {
 	*bench
-	db    *durable.DB
+	db    *state.DB
 	spill string
 	// outside holds a secret that no call may reach.
 	outside string
@@ -35,7 +35,7 @@ func setupWhole(t testing.TB, change ...func(*engine.Options)) *whole {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := durable.Open(t.TempDir())
+	db, err := state.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/conform"
+	"github.com/tongs-ai/tongs/internal/state/statetest"
 )
 
 func TestMemoryState(t *testing.T) {
-	conform.State(t, func(*testing.T) func(string) tongs.State { return newMemoryState().session })
+	statetest.State(t, func(*testing.T) func(string) tongs.State { return newMemoryState().session })
 }
 
 func TestMemoryStateIsBounded(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -176,13 +176,13 @@ func checkState(ctx context.Context, dir string) []check {
 		return []check{{"state", "fail", fmt.Sprintf("%s has mode %04o; run chmod 700 on it", dir, perm)}}
 	}
 	checks := []check{{"state", "ok", dir}}
-	if _, err := os.Stat(filepath.Join(dir, durable.FileName)); err != nil {
-		if _, err := os.Lstat(filepath.Join(dir, durable.HeadName)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, state.FileName)); err != nil {
+		if _, err := os.Lstat(filepath.Join(dir, state.HeadName)); err == nil {
 			return append(checks, check{"database", "fail", "the database is missing, though there was a log: see \"tongs log verify\""})
 		}
 		return append(checks, check{"database", "ok", "not there yet"})
 	}
-	db, err := durable.Open(dir)
+	db, err := state.Open(dir)
 	if err != nil {
 		return append(checks, check{"database", "fail", err.Error()})
 	}
@@ -191,7 +191,7 @@ func checkState(ctx context.Context, dir string) []check {
 }
 
 // checkLog looks at the chain, its head and its last checkpoint.
-func checkLog(ctx context.Context, db *durable.DB) (checks []check) {
+func checkLog(ctx context.Context, db *state.DB) (checks []check) {
 	chain, err := db.Audit().Verify(ctx, "")
 	switch {
 	case err != nil:

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine/output"
+	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -40,7 +40,7 @@ func (a *app) gcCommand() *cobra.Command {
 		}
 		defer st.Close()
 		r := cfg.Retention
-		removed, err := st.DB.GC(cmd.Context(), durable.Retention{
+		removed, err := st.DB.GC(cmd.Context(), state.Retention{
 			Rows: r.Rows, Questions: r.Questions, Grants: r.Grants, State: r.Sessions,
 		})
 		if err != nil {
@@ -78,7 +78,7 @@ func (a *app) gcCommand() *cobra.Command {
 }
 
 type gcReport struct {
-	durable.Report
+	state.Report
 	Sessions   int            `json:"workerSessions"`
 	SpillBytes int64          `json:"spillBytes"`
 	Caches     int            `json:"buildCaches"`

@@ -10,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/durable"
+	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
@@ -20,7 +20,7 @@ func trustFile(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: trusted FILE")
 	}
 	path := ts.MkAbs(args[0])
-	db, err := durable.Open(ts.Getenv("TONGS_STATE_DIR"))
+	db, err := state.Open(ts.Getenv("TONGS_STATE_DIR"))
 	ts.Check(err)
 	defer db.Close()
 	ts.Check(db.Trust().Set(context.Background(), path, config.Hash([]byte(ts.ReadFile(args[0]))), "test"))

@@ -11,10 +11,10 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/state/sessions"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/worker"
-	"github.com/tongs-ai/tongs/worker/sessions"
 )
 
 func (a *app) sessionsCommand() *cobra.Command {

@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/internal/state"
 )
 
 // checkpointTime bounds how long the delivery of a checkpoint takes.
 const checkpointTime = 10 * time.Second
 
 // checkpoint returns what delivers heads of the log as configured, nil where nothing is. A command runs in dir.
-func checkpoint(c *config.Checkpoint, dir string) *durable.Checkpoint {
+func checkpoint(c *config.Checkpoint, dir string) *state.Checkpoint {
 	if c == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func checkpoint(c *config.Checkpoint, dir string) *durable.Checkpoint {
 	if c.URL != "" {
 		send = func(ctx context.Context, data []byte) error { return postCheckpoint(ctx, c.URL, data) }
 	}
-	return &durable.Checkpoint{Every: c.Every, Required: c.Required, Send: func(ctx context.Context, head audit.Head) error {
+	return &state.Checkpoint{Every: c.Every, Required: c.Required, Send: func(ctx context.Context, head audit.Head) error {
 		data, err := json.Marshal(head)
 		if err != nil {
 			return err

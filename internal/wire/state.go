@@ -4,15 +4,15 @@ import (
 	"os"
 
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/state"
 )
 
 // State is what outlives a run.
 type State struct {
-	DB        *durable.DB
+	DB        *state.DB
 	Audit     audit.Log
 	Questions approval.Store
 	Previews  *approval.Previews
@@ -41,7 +41,7 @@ func OpenState(dir string, c *config.Checkpoint) (*State, error) {
 	if err := config.MakeStateDir(dir); err != nil {
 		return nil, err
 	}
-	db, err := durable.OpenWith(dir, durable.Options{Environ: os.Environ(), Checkpoint: checkpoint(c, dir)})
+	db, err := state.OpenWith(dir, state.Options{Environ: os.Environ(), Checkpoint: checkpoint(c, dir)})
 	if err != nil {
 		return nil, err
 	}

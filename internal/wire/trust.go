@@ -9,8 +9,8 @@ import (
 
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/custom"
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
 	"github.com/tongs-ai/tongs/mcp/oauth"
 	"github.com/tongs-ai/tongs/module"
@@ -41,10 +41,10 @@ func (a approvals) vouched(path, hash string) (bool, error) {
 	if !a.count {
 		return false, nil
 	}
-	if _, err := os.Stat(filepath.Join(a.dir, durable.FileName)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(a.dir, state.FileName)); errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	db, err := durable.Open(a.dir)
+	db, err := state.Open(a.dir)
 	if err != nil {
 		return false, err
 	}

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/state"
 )
 
 // What a state directory says was approved counts only for a person, for the program that names it, and in the user's own place. A
@@ -47,7 +47,7 @@ func TestApprovalsOfAStateDirectory(t *testing.T) {
 // Every kind of approval is hidden where the directory does not count, and there where it does.
 func TestApprovalsThatDoNotCountAreNotThere(t *testing.T) {
 	dir := t.TempDir()
-	db, err := durable.Open(dir)
+	db, err := state.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

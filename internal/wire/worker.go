@@ -13,11 +13,11 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/internal/nearest"
+	"github.com/tongs-ai/tongs/internal/state/sessions"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/model/open"
 	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
-	"github.com/tongs-ai/tongs/worker/sessions"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
 

@@ -20,12 +20,12 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/confine"
-	"github.com/tongs-ai/tongs/durable"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
+	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/mcp/mcpserver"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/code"
@@ -107,7 +107,7 @@ func newWorld(t testing.TB, s setup) *world {
 		},
 	}
 	if s.durable {
-		db, err := durable.Open(realDir(t))
+		db, err := state.Open(realDir(t))
 		w.must(err)
 		t.Cleanup(func() { _ = db.Close() })
 		opt.Audit, opt.State = db.Audit(), db.State

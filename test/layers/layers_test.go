@@ -103,7 +103,7 @@ var floors = []struct {
 	},
 	{
 		"1c\" sessions of workers", "the only place where workers meet SQLite",
-		[]string{"worker/sessions"},
+		[]string{"internal/state/sessions"},
 	},
 	{
 		"2 engine", "the walk; the only package that knows all the stages",
@@ -129,7 +129,7 @@ var floors = []struct {
 
 // anywhere are packages for tests, which may import what they like and which no product code imports.
 var anywhere = []string{
-	"tooltest", "test/english", "test/layers", "internal/conform", "internal/workbench", "engine/audit/audittest", "engine/approval/approvaltest", "mcp/oauth/oauthtest", "model/modeltest",
+	"tooltest", "test/english", "test/layers", "internal/state/statetest", "internal/workbench", "engine/audit/audittest", "engine/approval/approvaltest", "mcp/oauth/oauthtest", "model/modeltest",
 	"test/bench/outcomes", "test/bench/sandbox", "test/bench/search", "test/bench/mcp", "test/bench/outcomes",
 	"test/scripts/house",
 	"test/e2e/clients", "test/e2e/clients/internal/model", "test/e2e/conformance/server", "test/e2e/conformance/client",

@@ -131,7 +131,7 @@ func TestQualityOverThisRepository(t *testing.T) {
 		{"validate arguments against schema", "schema/schema.go engine/walk.go"},
 		{"unified diff preview", "tools/files/diff.go"},
 		{"registry lookup of a tool by alias", "engine/registry/registry.go engine/registry/set.go"},
-		{"audit log row open and close", "engine/audit/audit.go durable/audit.go engine/call.go"},
+		{"audit log row open and close", "engine/audit/audit.go internal/state/audit.go engine/call.go"},
 		{"proxy for allowed hosts", "network/proxy.go"},
 		{"count lines of a huge file", "tools/files/read.go internal/text/lines.go"},
 		{"ErrLoop", "internal/search/walk/walk.go"},

@@ -1,6 +1,0 @@
-//go:build !linux && !darwin
-
-package durable
-
-// bootName identifies this start of the machine, empty where it cannot be told.
-func bootName() string { return "" }

@@ -1,6 +1,0 @@
-//go:build !race
-
-package durable
-
-// callsEach is how many calls each of the 32 processes writes.
-const callsEach = 200

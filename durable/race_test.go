@@ -1,6 +1,0 @@
-//go:build race
-
-package durable
-
-// callsEach is smaller under the race detector, which makes SQLite slow and sees nothing across processes.
-const callsEach = 10
