@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
@@ -32,7 +32,7 @@ func (a *app) forgeCommand() *cobra.Command {
 }
 
 func (a *app) forgeNewCommand() *cobra.Command {
-	var d custom.Draft
+	var d forge.Draft
 	var params []string
 	var source string
 	cmd := &cobra.Command{
@@ -56,7 +56,7 @@ func (a *app) forgeNewCommand() *cobra.Command {
 			if len(parts) < 2 || len(parts) > 3 || len(parts) == 3 && parts[2] != "required" {
 				return usagef("--param %q: want NAME:TYPE or NAME:TYPE:required", p)
 			}
-			d.Parameters = append(d.Parameters, custom.Parameter{Name: parts[0], Type: parts[1], Required: len(parts) == 3})
+			d.Parameters = append(d.Parameters, forge.Parameter{Name: parts[0], Type: parts[1], Required: len(parts) == 3})
 		}
 		if source != "" {
 			data, err := os.ReadFile(source)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -61,7 +61,7 @@ func (s *System) forgeRoot() []workspace.Root {
 	if err != nil || config.Apart(dir, s.ConfigDir, s.StateDir) != nil || s.forgeZone() != nil || s.closedForge() != "" {
 		return nil
 	}
-	return []workspace.Root{{Name: custom.Root, Dir: dir, Writable: true, Lazy: true}}
+	return []workspace.Root{{Name: forge.Root, Dir: dir, Writable: true, Lazy: true}}
 }
 
 // closedForge says why no tools can be made in the forge, empty where they can. Whoever names a directory to a program that
@@ -81,12 +81,12 @@ func (s *System) closedForge() string {
 		return ""
 	}
 	return "the environment names the directory of custom tools, and a server lets nobody write there on its word; give it a zone named " +
-		custom.Root + " in your own configuration, or make the tool with tongs forge new"
+		forge.Root + " in your own configuration, or make the tool with tongs forge new"
 }
 
 // forgeZone is the zone that somebody gave the name that the forge has elsewhere, nil where nobody did.
 func (s *System) forgeZone() *config.Zone {
-	i := slices.IndexFunc(s.Config.Zones, func(z config.Zone) bool { return z.Name == custom.Root })
+	i := slices.IndexFunc(s.Config.Zones, func(z config.Zone) bool { return z.Name == forge.Root })
 	if i < 0 {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (s *System) sealed() []string {
 	if s.forgeZone() != nil {
 		return nil
 	}
-	return []string{custom.Root}
+	return []string{forge.Root}
 }
 
 // addForge makes the provider of custom tools, and registers the tools that make and run them.
@@ -110,7 +110,7 @@ func (s *System) addForge() error {
 	tools := s.approvals.forge(dir)
 	tools.Timeout, tools.Watch, tools.Closed = s.Config.Limits.CustomTimeout, s.opt.Lives, s.closedForge()
 	tools.Taken = s.TakenName
-	s.Forge, err = custom.New(tools)
+	s.Forge, err = forge.New(tools)
 	if err := s.provide(tongs.SourceCustom, s.Forge, err); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *System) TakenName(name string) string {
 }
 
 // OpenForge opens the custom tools alone.
-func (h Host) OpenForge() (*custom.Set, error) {
+func (h Host) OpenForge() (*forge.Set, error) {
 	p, err := h.Locate()
 	if err != nil {
 		return nil, err
@@ -155,5 +155,5 @@ func (h Host) OpenForge() (*custom.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return custom.New(p.approvals.forge(dir))
+	return forge.New(p.approvals.forge(dir))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	webconsole "github.com/tongs-ai/tongs/console"
-	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/tools/todo"
@@ -25,7 +25,7 @@ type ruleBook struct{ rules atomic.Pointer[[]tongs.Rule] }
 
 // Rules are the rules in force under a configuration: those that tools bring, and its own.
 func Rules(cfg *config.Config) []tongs.Rule {
-	return append(append(shell.Rules(), custom.Rules()...), cfg.Rules...)
+	return append(append(shell.Rules(), forge.Rules()...), cfg.Rules...)
 }
 
 func (b *ruleBook) set(cfg *config.Config) {

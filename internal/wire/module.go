@@ -8,7 +8,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/module"
+	"github.com/tongs-ai/tongs/internal/module"
 )
 
 // moduleConfigs are the modules that a configuration or a worker file names.

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/custom"
+	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
 
 // Serve makes the server that MCP clients of a system talk to.
 func (s *System) Serve(ctx context.Context, channel *mcpserver.Channel) (*mcpserver.Server, error) {
-	zones := []tongs.Zone{{Path: tongs.Path{Root: "spill", Rel: "."}}, {Path: tongs.Path{Root: custom.Root, Rel: "."}, Writable: true}}
+	zones := []tongs.Zone{{Path: tongs.Path{Root: "spill", Rel: "."}}, {Path: tongs.Path{Root: forge.Root, Rel: "."}, Writable: true}}
 	for _, z := range s.Config.Zones {
 		zones = append(zones, tongs.Zone{Path: tongs.Path{Root: z.Name, Rel: "."}, Writable: z.Writable})
 	}
@@ -26,7 +26,7 @@ func forgePrompts() []mcpserver.Prompt {
 		Name: "write_tool", Title: "Write a tool", Description: "Have the agent write itself a tool for a chore, and build, test and try it.",
 		Arguments: []mcpserver.PromptArgument{{Name: "chore", Description: "What the tool should do; the agent chooses where it is left out."}},
 		Text: func(_ context.Context, args map[string]string) (string, error) {
-			return custom.Guide(args["chore"]), nil
+			return forge.Guide(args["chore"]), nil
 		},
 	}}
 }

@@ -8,12 +8,12 @@ import (
 	"slices"
 
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/forge"
+	"github.com/tongs-ai/tongs/internal/module"
 	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
 	"github.com/tongs-ai/tongs/mcp/oauth"
-	"github.com/tongs-ai/tongs/module"
 )
 
 // approvals are what people approved in earlier runs, as a state directory keeps it. Approved tools, trusted files, grants for
@@ -79,8 +79,8 @@ func (a approvals) logins() oauth.Store {
 }
 
 // forge are the options of custom tools in a directory.
-func (a approvals) forge(dir string) custom.Options {
-	return custom.Options{Dir: dir, State: forgeState(a.dir), NoApprovals: !a.count}
+func (a approvals) forge(dir string) forge.Options {
+	return forge.Options{Dir: dir, State: forgeState(a.dir), NoApprovals: !a.count}
 }
 
 // modules are the options of modules.

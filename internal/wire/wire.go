@@ -13,14 +13,14 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/confine"
-	"github.com/tongs-ai/tongs/custom"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
+	"github.com/tongs-ai/tongs/internal/forge"
+	"github.com/tongs-ai/tongs/internal/module"
 	"github.com/tongs-ai/tongs/internal/search/live"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
-	"github.com/tongs-ai/tongs/module"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/telemetry"
 	"github.com/tongs-ai/tongs/tools/code"
@@ -98,7 +98,7 @@ type System struct {
 	unfollow  context.CancelFunc
 	ready     atomic.Pointer[engine.Engine]
 	MCP       *mcpclient.Set
-	Forge     *custom.Set
+	Forge     *forge.Set
 	Modules   *module.Set
 	Workers   *Workers
 	telemetry *telemetry.Telemetry

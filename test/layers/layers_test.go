@@ -95,7 +95,7 @@ var floors = []struct {
 	},
 	{
 		"1c' modules", "a module is served as an MCP server with a loader in front",
-		[]string{"module", "module/internal/gohost"},
+		[]string{"module", "internal/module/gohost"},
 	},
 	{
 		"1c' workers", "agents as files; what they call, ask and spend is injected",

@@ -15,7 +15,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/module/internal/gohost"
+	"github.com/tongs-ai/tongs/internal/module/gohost"
 	"github.com/tongs-ai/tongs/workspace"
 )
 

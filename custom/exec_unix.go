@@ -1,6 +1,0 @@
-//go:build !windows
-
-package custom
-
-// executable says that a mode tells whether a file can be run.
-const executable = true

@@ -1,4 +1,0 @@
-package custom
-
-// executable says that a mode tells whether a file can be run.
-const executable = false

@@ -1,0 +1,6 @@
+//go:build !windows
+
+package forge
+
+// executable says that a mode tells whether a file can be run.
+const executable = true
