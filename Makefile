@@ -76,7 +76,7 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 
 .PHONY: cross
 cross: ## compile for every platform
-	@for p in $(PLATFORMS); do echo "build $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/tongs && GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet -copylocks=false ./workspace ./sandbox/... ./internal/search/... ./workspace/journal ./outcome || exit 1; done
+	@for p in $(PLATFORMS); do echo "build $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/tongs && GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet -copylocks=false ./workspace ./sandbox/... ./internal/search/... ./workspace/journal ./internal/changeset || exit 1; done
 
 .PHONY: bench
 bench: ## run the benchmarks
@@ -131,7 +131,7 @@ soak: needs ## the long forms of the tests: composed commands, thousands of sand
 	TONGS_MUTATIONS=10000 $(GO) test -run Mutations -timeout 60m ./internal/search/live
 	TONGS_SOAK=1m $(GO) test -run Soak -timeout 30m ./mcp/mcpserver
 	TONGS_JOURNAL_MANY=1 $(GO) test -timeout 60m ./workspace/journal ./tools/undo
-	TONGS_OUTCOME_PROGRAMS=10000 TONGS_OUTCOME_FILES=30000 TONGS_OUTCOME_BUILD=1 $(GO) test -timeout 90m ./outcome
+	TONGS_OUTCOME_PROGRAMS=10000 TONGS_OUTCOME_FILES=30000 TONGS_OUTCOME_BUILD=1 $(GO) test -timeout 90m ./internal/changeset
 	TONGS_SOAK=1 $(GO) test -run GoModuleWithTools -timeout 20m ./internal/module
 	TONGS_CONSOLE_LOAD=1m $(GO) test -run TestFiftyViewers -timeout 10m ./console
 

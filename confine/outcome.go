@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/changeset"
 	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/internal/text"
-	"github.com/tongs-ai/tongs/outcome"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
@@ -152,8 +152,8 @@ func (p *process) settle(ctx context.Context, res *sandbox.Result) (*tongs.Chang
 }
 
 // changes reads the layers of a run.
-func (p *process) changes(ctx context.Context, layers *sandbox.Layers) (*outcome.Set, error) {
-	opt := outcome.Options{Drop: layers.Close, First: func(at tongs.Path) bool {
+func (p *process) changes(ctx context.Context, layers *sandbox.Layers) (*changeset.Set, error) {
+	opt := changeset.Options{Drop: layers.Close, First: func(at tongs.Path) bool {
 		_, protected := p.opt.Workspace.Protected(at)
 		return protected
 	}, Refuse: func(at tongs.Path) string {
@@ -171,9 +171,9 @@ func (p *process) changes(ctx context.Context, layers *sandbox.Layers) (*outcome
 		if err != nil {
 			return nil, errors.Join(err, layers.Close())
 		}
-		opt.Layers = append(opt.Layers, outcome.Layer{Layer: l, At: at})
+		opt.Layers = append(opt.Layers, changeset.Layer{Layer: l, At: at})
 	}
-	set, err := outcome.Read(ctx, opt)
+	set, err := changeset.Read(ctx, opt)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("what the command changed cannot be told, and does not hold: %w", err), layers.Close())
 	}
@@ -181,7 +181,7 @@ func (p *process) changes(ctx context.Context, layers *sandbox.Layers) (*outcome
 }
 
 // describe tells of changes in the words of calls. What cannot be kept is left out.
-func describe(changes []outcome.Change) []tongs.Change {
+func describe(changes []changeset.Change) []tongs.Change {
 	types := map[journal.Type]tongs.FileType{
 		journal.File: tongs.FileRegular, journal.Dir: tongs.FileDirectory, journal.Link: tongs.FileSymlink, journal.Other: tongs.FileOther,
 	}
@@ -196,11 +196,11 @@ func describe(changes []outcome.Change) []tongs.Change {
 		}
 		d.Protected = leads(&c)
 		switch c.Kind {
-		case outcome.Modified:
+		case changeset.Modified:
 			d.Was = types[c.Before.Type]
-		case outcome.Mode:
+		case changeset.Mode:
 			d.Kind = tongs.Modified
-		case outcome.Deleted:
+		case changeset.Deleted:
 			d.Type = types[c.Before.Type]
 		}
 		list = append(list, d)
@@ -249,7 +249,7 @@ func (p *process) obeyed(changes []tongs.Change, names map[string]bool) {
 }
 
 // leads says where a link leads that leaves its root, "" for any other.
-func leads(c *outcome.Change) string {
+func leads(c *changeset.Change) string {
 	to := c.After.Target
 	if c.After.Type != journal.Link || !path.IsAbs(to) && filepath.IsLocal(path.Join(path.Dir(c.Path.Rel), to)) {
 		return ""
@@ -258,7 +258,7 @@ func leads(c *outcome.Change) string {
 }
 
 // remarks are what a person should know besides the changes.
-func (p *process) remarks(set *outcome.Set, res *sandbox.Result) (notes []string) {
+func (p *process) remarks(set *changeset.Set, res *sandbox.Result) (notes []string) {
 	notes = refused(set)
 	if set.Counts().Written > maxHashed {
 		notes = append(notes, fmt.Sprintf("it wrote more than %d MiB, which is not compared with what another run writes: an answer is for this run alone", maxHashed>>20))
@@ -276,7 +276,7 @@ func (p *process) remarks(set *outcome.Set, res *sandbox.Result) (notes []string
 const maxRefused = 10
 
 // refused says which changes cannot be kept, and why.
-func refused(set *outcome.Set) (notes []string) {
+func refused(set *changeset.Set) (notes []string) {
 	n := 0
 	for _, c := range set.Changes() {
 		if c.Refused == "" {
@@ -298,7 +298,7 @@ func refused(set *outcome.Set) (notes []string) {
 
 // identifyAll binds each change to what the program left. What is too large to be read is like nothing that another run
 // leaves.
-func identifyAll(ctx context.Context, set *outcome.Set, changes []tongs.Change) error {
+func identifyAll(ctx context.Context, set *changeset.Set, changes []tongs.Change) error {
 	left := int64(maxHashed)
 	versions := make(map[tongs.Path]tongs.Version, len(changes))
 	for i := range set.Changes() {
@@ -331,7 +331,7 @@ func identifyAll(ctx context.Context, set *outcome.Set, changes []tongs.Change) 
 	return nil
 }
 
-func hashFile(h io.Writer, set *outcome.Set, c *outcome.Change) error {
+func hashFile(h io.Writer, set *changeset.Set, c *changeset.Change) error {
 	f, err := set.Open(c)
 	if err != nil {
 		return err
@@ -356,7 +356,7 @@ func touched(changes []tongs.Change) (paths []tongs.Path) {
 const maxPaths = 30
 
 // commit makes what was kept hold, all of it or nothing.
-func (p *process) commit(ctx context.Context, set *outcome.Set, keep []tongs.Change, told *tongs.Changed) error {
+func (p *process) commit(ctx context.Context, set *changeset.Set, keep []tongs.Change, told *tongs.Changed) error {
 	paths := make([]string, len(keep))
 	for i, c := range keep {
 		paths[i] = c.Path.String()

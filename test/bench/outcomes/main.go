@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/outcome"
+	"github.com/tongs-ai/tongs/internal/changeset"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
@@ -213,10 +213,10 @@ func (b *bench) once(count int, t times) (changed int64, err error) {
 		return 0, err
 	}
 	defer res.Overlay.Close()
-	var set *outcome.Set
+	var set *changeset.Set
 	timed("read", func() (err error) {
 		l := res.Overlay.List[0]
-		set, err = outcome.Read(ctx, outcome.Options{Drop: res.Overlay.Close, Layers: []outcome.Layer{{Layer: l, At: tongs.Path{Rel: "."}}}})
+		set, err = changeset.Read(ctx, changeset.Options{Drop: res.Overlay.Close, Layers: []changeset.Layer{{Layer: l, At: tongs.Path{Rel: "."}}}})
 		return err
 	})
 	timed("commit", func() error {

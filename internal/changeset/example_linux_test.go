@@ -1,4 +1,4 @@
-package outcome_test
+package changeset_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/outcome"
+	"github.com/tongs-ai/tongs/internal/changeset"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
@@ -61,11 +61,11 @@ func example() error {
 		return err
 	}
 	defer res.Overlay.Close()
-	opt := outcome.Options{Drop: res.Overlay.Close}
+	opt := changeset.Options{Drop: res.Overlay.Close}
 	for _, l := range res.Overlay.List {
-		opt.Layers = append(opt.Layers, outcome.Layer{Layer: l, At: tongs.Path{Rel: "."}})
+		opt.Layers = append(opt.Layers, changeset.Layer{Layer: l, At: tongs.Path{Rel: "."}})
 	}
-	set, err := outcome.Read(ctx, opt)
+	set, err := changeset.Read(ctx, opt)
 	if err != nil {
 		return err
 	}

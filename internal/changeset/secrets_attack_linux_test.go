@@ -1,4 +1,4 @@
-package outcome_test
+package changeset_test
 
 import (
 	"os"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tongs-ai/tongs/outcome"
+	"github.com/tongs-ai/tongs/internal/changeset"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
@@ -38,7 +38,7 @@ func TestAttackHiddenNamesInLayers(t *testing.T) {
 					t.Errorf("the preview tells:\n%s", preview)
 				}
 				for _, c := range s.Changes() {
-					if c.Kind != outcome.Deleted && strings.Contains(s.Diff(c.Path), "SECRET") {
+					if c.Kind != changeset.Deleted && strings.Contains(s.Diff(c.Path), "SECRET") {
 						t.Errorf("%s holds it", c.Path)
 					}
 				}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package outcome
+package changeset
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package outcome_test
+package changeset_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/outcome"
+	"github.com/tongs-ai/tongs/internal/changeset"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
@@ -172,13 +172,13 @@ func (b *bed) run(dir string, held bool, argv ...string) *sandbox.Result {
 }
 
 // set reads what a program left.
-func (b *bed) set(res *sandbox.Result) *outcome.Set {
+func (b *bed) set(res *sandbox.Result) *changeset.Set {
 	b.t.Helper()
-	opt := outcome.Options{Drop: res.Overlay.Close}
+	opt := changeset.Options{Drop: res.Overlay.Close}
 	for _, l := range res.Overlay.List {
-		opt.Layers = append(opt.Layers, outcome.Layer{Layer: l, At: tongs.Path{Rel: "."}})
+		opt.Layers = append(opt.Layers, changeset.Layer{Layer: l, At: tongs.Path{Rel: "."}})
 	}
-	s, err := outcome.Read(context.Background(), opt)
+	s, err := changeset.Read(context.Background(), opt)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -187,12 +187,12 @@ func (b *bed) set(res *sandbox.Result) *outcome.Set {
 }
 
 // sh runs a script in the workspace, held back, and reads what it left.
-func (b *bed) sh(script string) *outcome.Set {
+func (b *bed) sh(script string) *changeset.Set {
 	b.t.Helper()
 	return b.set(b.run(b.ws, true, "sh", "-c", "set -e\n"+script))
 }
 
-func (b *bed) commit(s *outcome.Set, keep ...string) *journal.Entry {
+func (b *bed) commit(s *changeset.Set, keep ...string) *journal.Entry {
 	b.t.Helper()
 	e, err := b.tryCommit(s, keep...)
 	if err != nil {
@@ -201,6 +201,6 @@ func (b *bed) commit(s *outcome.Set, keep ...string) *journal.Entry {
 	return e
 }
 
-func (b *bed) tryCommit(s *outcome.Set, keep ...string) (*journal.Entry, error) {
+func (b *bed) tryCommit(s *changeset.Set, keep ...string) (*journal.Entry, error) {
 	return s.Commit(context.Background(), b.journal, journal.Entry{Call: "c", Tool: "shell", Roots: map[string]string{"": b.ws}}, keep)
 }

@@ -1,4 +1,4 @@
-package outcome_test
+package changeset_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package outcome_test
+package changeset_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/outcome"
+	"github.com/tongs-ai/tongs/internal/changeset"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
@@ -122,12 +122,12 @@ python3 /tmp/deep.py`, kept: []string{"ok", strings.Repeat("dddddddddd/", 100)}}
 	}
 }
 
-func (b *bed) trySet(res *sandbox.Result) (*outcome.Set, error) {
-	opt := outcome.Options{Drop: res.Overlay.Close}
+func (b *bed) trySet(res *sandbox.Result) (*changeset.Set, error) {
+	opt := changeset.Options{Drop: res.Overlay.Close}
 	for _, l := range res.Overlay.List {
-		opt.Layers = append(opt.Layers, outcome.Layer{Layer: l, At: tongs.Path{Rel: "."}})
+		opt.Layers = append(opt.Layers, changeset.Layer{Layer: l, At: tongs.Path{Rel: "."}})
 	}
-	return outcome.Read(context.Background(), opt)
+	return changeset.Read(context.Background(), opt)
 }
 
 // Somebody puts a link in the place of a directory while the program runs, or between the question and the commit:
@@ -173,7 +173,7 @@ func TestAttackParentsBecomeLinks(t *testing.T) {
 func TestAttackCommitsAtOnce(t *testing.T) {
 	b := newBed(t)
 	b.write(map[string]string{"a": "0\n", "dir/gone": "0\n", "b": "0\n"})
-	var sets []*outcome.Set
+	var sets []*changeset.Set
 	var journals []*journal.Journal
 	for i := range 4 {
 		j, err := journal.Open(journal.Options{Dir: b.journal.Dir(), NoSync: true})

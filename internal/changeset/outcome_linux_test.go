@@ -1,4 +1,4 @@
-package outcome_test
+package changeset_test
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/outcome"
+	"github.com/tongs-ai/tongs/internal/changeset"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // lines returns the changes as "kind path", by path.
-func lines(s *outcome.Set) (list []string) {
+func lines(s *changeset.Set) (list []string) {
 	for _, c := range s.Changes() {
 		line := string(c.Kind) + " " + c.Path.String()
 		if c.From != nil {
@@ -98,14 +98,14 @@ func TestWhatCannotBeKeptSaysSo(t *testing.T) {
 	}
 	s := b.sh(`mkfifo p; rm f; mkfifo f; echo more >> two; ln a hard; echo x > closed; chmod 0 closed; mkdir shut; echo y > shut/in; chmod 0 shut
 truncate -s 100M sparse; chmod 777 .`)
-	find := func(path string) outcome.Change {
+	find := func(path string) changeset.Change {
 		for _, c := range s.Changes() {
 			if c.Path.Rel == path {
 				return c
 			}
 		}
 		t.Fatalf("no change of %s in %q", path, lines(s))
-		return outcome.Change{}
+		return changeset.Change{}
 	}
 	for path, want := range map[string]string{"p": "a FIFO", "f": "a FIFO", ".": "root of the tree"} {
 		if c := find(path); !strings.Contains(c.Refused, want) {
@@ -257,7 +257,7 @@ func TestConflicts(t *testing.T) {
 }
 
 // meanwhile runs a script held back, changes the tree while it runs, and returns the set and what the tree is by then.
-func (b *bed) meanwhile(t *testing.T, script string, change func(ws string) error) (*outcome.Set, map[string]object) {
+func (b *bed) meanwhile(t *testing.T, script string, change func(ws string) error) (*changeset.Set, map[string]object) {
 	t.Helper()
 	pol := sandbox.Policy{
 		Readable: []string{"/usr", "/bin", "/lib", "/lib64"}, Writable: []sandbox.Mount{sandbox.Layered(b.ws)}, Dir: b.ws, Env: []string{"PATH=/usr/bin:/bin"},
@@ -293,8 +293,8 @@ func TestDropAndDiff(t *testing.T) {
 	b.write(map[string]string{"a": "one\ntwo\n", "bin": "\x00\x01\x02", ".envrc": "x\n"})
 	res := b.run(b.ws, true, "sh", "-c", "echo three >> a; printf '\\0\\1' > bin; echo y > .envrc; for i in $(seq 200); do echo $i > f$i; done; rm a; echo ONE > a")
 	l := res.Overlay.List[0]
-	s, err := outcome.Read(context.Background(), outcome.Options{
-		Layers: []outcome.Layer{{Layer: l, At: tongs.Path{Rel: "."}}},
+	s, err := changeset.Read(context.Background(), changeset.Options{
+		Layers: []changeset.Layer{{Layer: l, At: tongs.Path{Rel: "."}}},
 		First:  func(p tongs.Path) bool { return strings.HasSuffix(p.Rel, ".envrc") }, Drop: res.Overlay.Close,
 	})
 	if err != nil {
@@ -316,7 +316,7 @@ func TestDropAndDiff(t *testing.T) {
 	if err := s.Drop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.tryCommit(s); !errors.Is(err, outcome.ErrDropped) {
+	if _, err := b.tryCommit(s); !errors.Is(err, changeset.ErrDropped) {
 		t.Errorf("commit of what was dropped: %v", err)
 	}
 	if b.read("a") != "one\ntwo\n" {

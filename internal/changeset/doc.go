@@ -1,4 +1,4 @@
-// Package outcome is about what a program did to a tree while that was held back in a layer, as sandbox.Policy.Overlay
+// Package changeset is about what a program did to a tree while that was held back in a layer, as sandbox.Policy.Overlay
 // does: it reads the layer into a [Set] of changes, shows them, tells where the tree changed meanwhile, and commits all
 // or some of them as one transaction of a journal.
 //
@@ -21,4 +21,4 @@
 // exchanged for another. Nothing is overwritten then: the commit is refused as a whole, with the paths. The same is
 // looked at again once everything that goes has been put aside into the journal, so that there is no moment in which it
 // goes unnoticed.
-package outcome
+package changeset
