@@ -118,11 +118,11 @@ fuzz: ## run every fuzz target for FUZZTIME (60s), FUZZJOBS (1) at once
 .PHONY: shell-corpus
 shell-corpus: needs ## compare the shell planner with bash on the scripts in DIR, such as the spec directory of Oils
 	@test -n "$(DIR)" || { echo 'name a directory with *.test.sh files: make shell-corpus DIR=oils/spec'; exit 2; }
-	SHELL_CORPUS=$(abspath $(DIR)) $(GO) test -run TestShellCorpus -v -timeout 30m ./command
+	SHELL_CORPUS=$(abspath $(DIR)) $(GO) test -run TestShellCorpus -v -timeout 30m ./internal/shellsyntax
 
 .PHONY: soak
 soak: needs ## the long forms of the tests: composed commands, thousands of sandboxed runs, mutations, crashes
-	COMMAND_SOAK=200000 $(GO) test -run TestComposed -timeout 30m ./command
+	COMMAND_SOAK=200000 $(GO) test -run TestComposed -timeout 30m ./internal/shellsyntax
 	TONGS_SOAK=1000 $(GO) test -run 'NothingIsLeft|TheHostIsKilled' -timeout 60m ./sandbox
 	TONGS_MILLION=1 $(GO) test -run Million ./internal/search/walk
 	TONGS_MILLION=1 $(GO) test -run ManyFiles -timeout 30m ./internal/search/grep

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/command"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
 func (s *Server) approvalRoutes() []route {
@@ -212,9 +212,9 @@ func plainWords(effects []tongs.Effect) []effectWords {
 
 // commandTree is a command line, taken apart.
 type commandTree struct {
-	Text     string           `json:"text"`
-	Commands []command.Simple `json:"commands"`
-	Notes    []string         `json:"notes"`
+	Text     string               `json:"text"`
+	Commands []shellsyntax.Simple `json:"commands"`
+	Notes    []string             `json:"notes"`
 	// Error is why it cannot be read.
 	Error string `json:"error,omitempty"`
 }
@@ -228,14 +228,14 @@ func (s *Server) commandOf(args json.RawMessage, effects []tongs.Effect) *comman
 	if err := json.Unmarshal(args, &in); err != nil || in.Command == nil || !executes(effects) {
 		return nil
 	}
-	tree := &commandTree{Text: *in.Command, Commands: []command.Simple{}, Notes: []string{}}
-	world := command.World{}
+	tree := &commandTree{Text: *in.Command, Commands: []shellsyntax.Simple{}, Notes: []string{}}
+	world := shellsyntax.World{}
 	if s.opt.Files != nil {
 		if view, err := s.opt.Files(in.Workdir); err == nil {
-			world = command.ViewWorld(view)
+			world = shellsyntax.ViewWorld(view)
 		}
 	}
-	analysis, err := command.Analyse(*in.Command, world, command.Options{})
+	analysis, err := shellsyntax.Analyse(*in.Command, world, shellsyntax.Options{})
 	if err != nil {
 		tree.Error = err.Error()
 		return tree
@@ -243,7 +243,7 @@ func (s *Server) commandOf(args json.RawMessage, effects []tongs.Effect) *comman
 	tree.Commands = append(tree.Commands, analysis.Commands...)
 	tree.Notes = append(tree.Notes, analysis.Notes...)
 	for i := range tree.Commands { // words that are not known hold a NUL
-		tree.Commands[i].Argv = command.Shown(tree.Commands[i].Argv)
+		tree.Commands[i].Argv = shellsyntax.Shown(tree.Commands[i].Argv)
 		tree.Commands[i].Effects = nil
 	}
 	return tree

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/command"
+	"github.com/tongs-ai/tongs/internal/shellsyntax"
 	"github.com/tongs-ai/tongs/tools/shell"
 )
 
@@ -65,7 +65,7 @@ func demo(s *stand) {
 		s.t.Fatal(err)
 	}
 	s.further = append(append(s.further, set.Tools()...), tester)
-	s.rules = append(s.rules, command.Defaults("shell")...)
+	s.rules = append(s.rules, shellsyntax.Defaults("shell")...)
 	s.toolStates = []ToolState{
 		{
 			Name: "word-count", Status: "changed", Detail: "it changed since you approved it", Description: "Counts words.",

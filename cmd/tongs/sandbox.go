@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/confine"
+	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/sandbox"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/workspace"

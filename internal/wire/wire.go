@@ -12,11 +12,11 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/config"
-	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
+	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/module"
 	"github.com/tongs-ai/tongs/internal/search/live"

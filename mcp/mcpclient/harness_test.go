@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/registry"
+	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"

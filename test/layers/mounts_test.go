@@ -15,16 +15,16 @@ import (
 // writing are the places that make a program's policy, or say what becomes of what it writes, each with the reason. Whoever
 // adds one says here why the place is what it claims to be.
 var writing = map[string]string{
-	"confine/confine.go Default":       "every program of a call: shell, run_code, custom tools, their builds, modules, tool servers; and 'sandbox run' and 'mcp wrap'",
-	"confine/confine.go Layered":       "the roots of a program on a copy; its changes are settled",
-	"confine/confine.go Decided":       "the roots of a program that was decided before it ran",
-	"confine/confine.go Private":       "the scratch directory of one call",
-	"confine/scope.go Decided":         "the identity of what a caller may do; no program runs with it",
-	"confine/outcome.go Decided":       "what the user's configuration lets through",
-	"cmd/tongs/mcp_wrap.go Decided":    "what a person gives with --write",
-	"mcp/mcpclient/host.go Default":    "the PATH that programs have; no program runs with it",
-	"sandbox/inherits.go Default":      "the names of variables; no program runs with it",
-	"sandbox/overlay_linux.go Layered": "the probe of overlays, which runs nothing",
+	"internal/confine/confine.go Default": "every program of a call: shell, run_code, custom tools, their builds, modules, tool servers; and 'sandbox run' and 'mcp wrap'",
+	"internal/confine/confine.go Layered": "the roots of a program on a copy; its changes are settled",
+	"internal/confine/confine.go Decided": "the roots of a program that was decided before it ran",
+	"internal/confine/confine.go Private": "the scratch directory of one call",
+	"internal/confine/scope.go Decided":   "the identity of what a caller may do; no program runs with it",
+	"internal/confine/outcome.go Decided": "what the user's configuration lets through",
+	"cmd/tongs/mcp_wrap.go Decided":       "what a person gives with --write",
+	"mcp/mcpclient/host.go Default":       "the PATH that programs have; no program runs with it",
+	"sandbox/inherits.go Default":         "the names of variables; no program runs with it",
+	"sandbox/overlay_linux.go Layered":    "the probe of overlays, which runs nothing",
 }
 
 // Every place where production code makes a policy, or makes something writable, is known.

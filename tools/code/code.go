@@ -24,8 +24,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/command"
 	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
 // Toolset is the name that configuration knows the tool by.
@@ -207,8 +207,8 @@ func (t *tool) effects(ctx context.Context, in Input, program string) (effects [
 // commands are the commands that stand in a script to be read: what a rule blocks by name is blocked here too. What
 // cannot be read of it is contained by the sandbox, as in any other language.
 func commands(in Input) (effects []tongs.Effect) {
-	world := command.World{Inherits: func(string) bool { return false }} // only what the script itself gives is of interest
-	a, err := command.Analyse(in.Code, world, command.Options{Exported: assignments(in.Env)})
+	world := shellsyntax.World{Inherits: func(string) bool { return false }} // only what the script itself gives is of interest
+	a, err := shellsyntax.Analyse(in.Code, world, shellsyntax.Options{Exported: assignments(in.Env)})
 	if err != nil {
 		return nil
 	}

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/registry"
+	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/code"
 	"github.com/tongs-ai/tongs/workspace"

@@ -7,9 +7,9 @@ import (
 	"os"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/confine"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/registry"
+	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/workspace"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/command"
+	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
 // maxEnded is how many ended jobs a session remembers.
@@ -61,7 +61,7 @@ type job struct {
 }
 
 // start starts a job for the session of the call.
-func (m *jobs) start(ctx context.Context, env *tongs.Env, in Input, cmd *tongs.Command, a *command.Analysis) (*job, error) {
+func (m *jobs) start(ctx context.Context, env *tongs.Env, in Input, cmd *tongs.Command, a *shellsyntax.Analysis) (*job, error) {
 	name := env.Call.Session
 	j, err := m.reserve(name)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/command"
 	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
 const (
@@ -186,10 +186,10 @@ func (s *Set) planWrite(ctx context.Context, v *tongs.View, in JobsInput) (*tong
 }
 
 // analyseInput returns what input would do to a job, whose lock is held.
-func (s *Set) analyseInput(files tongs.FileView, j *job, input string) (*command.Analysis, error) {
+func (s *Set) analyseInput(files tongs.FileView, j *job, input string) (*shellsyntax.Analysis, error) {
 	interpreter := j.reader
 	if j.opaque || interpreter == nil {
-		return &command.Analysis{Effects: []tongs.Effect{{
+		return &shellsyntax.Analysis{Effects: []tongs.Effect{{
 			Kind: tongs.EffectExecute, Unknown: true, Why: "what the job does with its input cannot be told",
 		}}}, nil
 	}
@@ -198,7 +198,7 @@ func (s *Set) analyseInput(files tongs.FileView, j *job, input string) (*command
 	}
 	look := &looked{}
 	w := s.world(place{files: files, dir: j.dir}, look)
-	a, err := command.AnalyseStdin(interpreter, input, w, command.Options{
+	a, err := shellsyntax.AnalyseStdin(interpreter, input, w, shellsyntax.Options{
 		POSIX: path.Base(interpreter[0]) != "bash", Exported: j.exported,
 	})
 	if err == nil && look.undecided != nil {
@@ -212,7 +212,7 @@ func (s *Set) analyseInput(files tongs.FileView, j *job, input string) (*command
 }
 
 // reader returns the program that reads the standard input of a command, nil where that is not sure.
-func reader(a *command.Analysis) []string {
+func reader(a *shellsyntax.Analysis) []string {
 	if len(a.Commands) != 1 || len(a.Commands[0].Argv) == 0 || len(a.Commands[0].Wrappers) > 0 {
 		return nil
 	}
@@ -232,7 +232,7 @@ func reader(a *command.Analysis) []string {
 }
 
 // given returns the variables that the programs of a command are given.
-func given(a *command.Analysis) (env []string) {
+func given(a *shellsyntax.Analysis) (env []string) {
 	for _, e := range a.Effects {
 		env = append(env, e.Env...)
 	}
@@ -244,7 +244,7 @@ func isShell(program string) bool {
 }
 
 // opaque reports whether a command may run what cannot be told, or take away what is written for the shell next.
-func opaque(a *command.Analysis) bool {
+func opaque(a *shellsyntax.Analysis) bool {
 	return a.ReadsOn || slices.ContainsFunc(a.Effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute && e.Unknown })
 }
 

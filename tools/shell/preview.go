@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/command"
 	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 
 // preview shows a person the command and what was found in it: each simple command on a line of its own, indented by
 // how deep it is nested, and under it what it would do to files and what is risky about it.
-func preview(in Input, dir tongs.Path, a *command.Analysis) string {
+func preview(in Input, dir tongs.Path, a *shellsyntax.Analysis) string {
 	var b strings.Builder
 	if dir.Rel != "." || dir.Root != tongs.WorkspaceRoot {
 		fmt.Fprintf(&b, "in %s\n", ran.Plain(dir.String()))
@@ -43,7 +43,7 @@ func preview(in Input, dir tongs.Path, a *command.Analysis) string {
 }
 
 // tree writes the simple commands, where they say more than the command itself.
-func tree(b *strings.Builder, a *command.Analysis) {
+func tree(b *strings.Builder, a *shellsyntax.Analysis) {
 	if len(a.Commands) == 1 && a.Commands[0].Risk == "" && a.Commands[0].Depth == 0 && len(a.Commands[0].Effects) <= 1 {
 		return
 	}
@@ -73,7 +73,7 @@ func tree(b *strings.Builder, a *command.Analysis) {
 	}
 }
 
-func effectsOf(a *command.Analysis, c command.Simple) (list []tongs.Effect) {
+func effectsOf(a *shellsyntax.Analysis, c shellsyntax.Simple) (list []tongs.Effect) {
 	for _, i := range c.Effects {
 		if i >= 0 && i < len(a.Effects) {
 			list = append(list, a.Effects[i])

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/command"
 	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
 const titleRunes = 80
@@ -145,14 +145,14 @@ func isDir(files tongs.FileView, p tongs.Path) (bool, error) {
 
 // analyse returns what the command would do there. For a call that runs it is a *Need where that cannot be told from
 // what was decided.
-func (s *Set) analyse(at place, callDir tongs.Path, in Input) (*command.Analysis, error) {
+func (s *Set) analyse(at place, callDir tongs.Path, in Input) (*shellsyntax.Analysis, error) {
 	look := &looked{}
-	opt := command.Options{POSIX: s.posix(), Exported: environ(at.vars)}
-	a, err := command.Analyse(in.Command, s.world(at, look), opt)
+	opt := shellsyntax.Options{POSIX: s.posix(), Exported: environ(at.vars)}
+	a, err := shellsyntax.Analyse(in.Command, s.world(at, look), opt)
 	if err == nil && in.Stdin != "" && len(a.Commands) == 1 {
 		// Only where nothing else can have read a part of it is the input what a shell would take for commands.
 		opt.Input = &in.Stdin
-		a, err = command.Analyse(in.Command, s.world(at, look), opt)
+		a, err = shellsyntax.Analyse(in.Command, s.world(at, look), opt)
 	}
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (s *Set) plan(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, e
 }
 
 // freeRead reports whether the command is free because it only reads.
-func (s *Set) freeRead(ctx context.Context, a *command.Analysis) bool {
+func (s *Set) freeRead(ctx context.Context, a *shellsyntax.Analysis) bool {
 	return a.ReadOnly && s.opt.FreeReads && s.opt.Full(ctx)
 }
 
@@ -308,7 +308,7 @@ func stopped(ctx context.Context) error {
 }
 
 // startJob starts the command as a job and waits a moment for what it has to say.
-func (s *Set) startJob(ctx context.Context, env *tongs.Env, in Input, cmd *tongs.Command, a *command.Analysis) (Output, error) {
+func (s *Set) startJob(ctx context.Context, env *tongs.Env, in Input, cmd *tongs.Command, a *shellsyntax.Analysis) (Output, error) {
 	j, err := s.jobs.start(ctx, env, in, cmd, a)
 	if err != nil {
 		return Output{}, err

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/command"
+	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
 // sessionKey is where the state of a session keeps what sticks.
@@ -227,7 +227,7 @@ func steers(name string) bool {
 	if !variable.MatchString(name) {
 		return true // an exported function, or worse
 	}
-	a, err := command.Analyse("export "+name+"=x", command.World{}, command.Options{})
+	a, err := shellsyntax.Analyse("export "+name+"=x", shellsyntax.World{}, shellsyntax.Options{})
 	if err != nil || len(a.Effects) != 1 {
 		return true
 	}

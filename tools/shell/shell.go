@@ -3,7 +3,7 @@
 // # What is decided
 //
 // A command is parsed before it runs: every simple command in it, in any nesting, is an effect of its own, and so is
-// every file that it would redirect to (package command). The same is done again at the moment it starts; where the
+// every file that it would redirect to (package shellsyntax). The same is done again at the moment it starts; where the
 // answer is another one, because a script, a link or the session's directory changed while a person was asked, the new
 // effects are decided first. A command that is known to only read runs with every root read-only.
 //
@@ -31,7 +31,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/command"
+	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
 // Toolset is the name that configuration knows the tools by.
@@ -148,7 +148,7 @@ func (s *Set) CloseAll() { s.jobs.closeAll() }
 // Rules are the defaults that belong to the tools: reading inside the roots is free, and so are builtins that only steer
 // the shell, and looking after one's own jobs. Any explicit rule beats them.
 func Rules() []tongs.Rule {
-	rules := command.Defaults(Toolset)
+	rules := shellsyntax.Defaults(Toolset)
 	for _, action := range []string{"list", "read", "wait", "kill"} {
 		rules = append(rules, tongs.Rule{
 			Layer: tongs.LayerUser, Origin: "built in", Toolset: Toolset, Tool: jobsName, Effects: tongs.Kinds(tongs.EffectExecute),

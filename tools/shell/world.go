@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/command"
+	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
 // place is where a command starts: its directory and what it knows of its variables.
@@ -39,7 +39,7 @@ func (l *looked) note(err error) bool {
 
 // add gives an analysis the effects of having been looked at: running a file reads it, and a call that runs may look
 // only at what was decided.
-func (l *looked) add(a *command.Analysis) {
+func (l *looked) add(a *shellsyntax.Analysis) {
 	covered := func(p tongs.Path, below bool) bool {
 		return slices.ContainsFunc(a.Effects, func(e tongs.Effect) bool {
 			return e.Kind == tongs.EffectRead && !e.Unknown && e.Path.Contains(p) ||
@@ -56,8 +56,8 @@ func (l *looked) add(a *command.Analysis) {
 }
 
 // world is what a command would meet there.
-func (s *Set) world(at place, look *looked) command.World {
-	return command.World{
+func (s *Set) world(at place, look *looked) shellsyntax.World {
+	return shellsyntax.World{
 		Resolve:      at.resolver(at.files.Resolve),
 		ResolveEntry: at.resolver(at.files.ResolveEntry),
 		IsDir: func(p tongs.Path) bool {
@@ -73,7 +73,7 @@ func (s *Set) world(at place, look *looked) command.World {
 		},
 		Read: func(p tongs.Path) (string, error) {
 			look.files = append(look.files, p)
-			text, err := command.ReadText(at.files, p)
+			text, err := shellsyntax.ReadText(at.files, p)
 			look.note(err)
 			return text, err
 		},

@@ -123,7 +123,7 @@ func TestQualityOverThisRepository(t *testing.T) {
 		{"where are secrets hidden from searches", "workspace/tree.go workspace/names.go"},
 		{"list_directory", "tools/files/list.go"},
 		{"edit closest match suggestion", "tools/files/closest.go tools/files/match.go"},
-		{"parse shell command into effects", "command/command.go command/analyser.go"},
+		{"parse shell command into effects", "internal/shellsyntax/command.go internal/shellsyntax/analyser.go"},
 		{"sandbox seccomp filter", "sandbox/filter.go"},
 		{"Tree.Skip", "tree.go"},
 		{"policy grant lapses when rules change", "engine/policy/grant.go"},

@@ -1,0 +1,217 @@
+package shellsyntax
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+)
+
+// path adds the effect of a kind on what a word names, in each directory that the shell may be in.
+func (a *analyser) path(st *state, kind tongs.EffectKind, word arg) {
+	switch {
+	case word.fd || word.exact() && (word.text == "" || device(kind, word.text)):
+		return
+	case word.exact():
+		a.named(st, kind, word.text, word.text)
+	case word.below && kind == tongs.EffectRead:
+		a.named(st, kind, word.dir, word.src)
+	case word.glob:
+		a.unknown(kind, "which files "+word.src+" names is only known when it runs")
+	default:
+		a.unknown(kind, "which file "+word.src+" names is only known when it runs")
+	}
+}
+
+// named adds the effect on the path of that spelling. shown is what to tell a person.
+func (a *analyser) named(st *state, kind tongs.EffectKind, spelling, shown string) {
+	dirs := st.dirs
+	if path.IsAbs(spelling) {
+		dirs = []string{""}
+	}
+	if len(dirs) == 0 {
+		a.unknown(kind, "where "+shown+" is depends on a directory that is only known when it runs")
+		return
+	}
+	for _, dir := range dirs {
+		a.located(kind, join(dir, spelling), shown)
+	}
+}
+
+// located adds the effect on a path as seen from where the command starts.
+func (a *analyser) located(kind tongs.EffectKind, spelling, shown string) {
+	if a.lookups++; a.lookups > maxPaths {
+		a.unknown(kind, "the command names too many paths to be followed")
+		return
+	}
+	if a.scratch(spelling) {
+		return
+	}
+	p, err := a.resolve(kind, spelling)
+	if err != nil {
+		e := tongs.Effect{Kind: kind, Unknown: true}
+		if kind == tongs.EffectRead {
+			e.Why = "reads " + spelling + ", which is not inside the workspace"
+		} else {
+			e.Why = kind.String() + "s " + spelling + ", which is not inside the workspace"
+			e.MustAsk = true
+		}
+		a.effect(e)
+		a.risk(e.Why)
+		return
+	}
+	a.effect(tongs.Effect{Kind: kind, Path: p})
+}
+
+func (a *analyser) resolve(kind tongs.EffectKind, spelling string) (tongs.Path, error) {
+	if len(spelling) > 1 && strings.HasPrefix(spelling, "~") {
+		spelling = "./" + spelling // the shell expanded it already, so that it is a name
+	}
+	resolve := a.w.Resolve
+	if kind == tongs.EffectDelete {
+		resolve = a.w.ResolveEntry
+	}
+	if resolve == nil {
+		return tongs.Path{}, tongs.Errorf(tongs.CodeInvalidPath, "path %q cannot be resolved here", spelling)
+	}
+	return resolve(spelling)
+}
+
+// scratch reports whether a path is in a directory that is private to the command.
+func (a *analyser) scratch(spelling string) bool {
+	if len(a.w.Scratch) == 0 || !path.IsAbs(spelling) {
+		return false
+	}
+	clean := path.Clean(spelling)
+	if strings.Contains(spelling, "..") {
+		return false
+	}
+	if !slices.ContainsFunc(a.w.Scratch, func(dir string) bool {
+		return dir != "" && (clean == dir || strings.HasPrefix(clean, dir+"/"))
+	}) {
+		return false
+	}
+	// A root that lies in such a directory is no less a root.
+	if a.w.Resolve == nil {
+		return true
+	}
+	_, err := a.w.Resolve(spelling)
+	return err != nil
+}
+
+// device reports whether a path is a device that is no file: what is read from or written to it is kept nowhere.
+func device(kind tongs.EffectKind, name string) bool {
+	if kind == tongs.EffectDelete {
+		return false
+	}
+	switch name {
+	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty":
+		return true
+	case "/dev/zero", "/dev/random", "/dev/urandom":
+		return kind == tongs.EffectRead
+	}
+	digits, ok := strings.CutPrefix(name, "/dev/fd/")
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// paths adds the effect on each word.
+func (a *analyser) paths(st *state, kind tongs.EffectKind, words []arg) {
+	for _, w := range words {
+		a.path(st, kind, w)
+	}
+}
+
+// reads adds read effects for operands, where - is the standard input and none at all means the given default.
+func (a *analyser) reads(st *state, words []arg, none string) {
+	if len(words) == 0 && none != "" {
+		a.path(st, tongs.EffectRead, exactly(none))
+	}
+	for _, w := range words {
+		if !w.is("-") {
+			a.path(st, tongs.EffectRead, w)
+		}
+	}
+}
+
+// isDir reports whether a word surely names a directory, in every directory that the shell may be in.
+func (a *analyser) isDir(st *state, word arg) bool {
+	if !word.exact() || a.w.IsDir == nil || a.w.Resolve == nil || len(st.dirs) == 0 {
+		return false
+	}
+	for _, dir := range st.dirs {
+		p, err := a.w.Resolve(join(dir, word.text))
+		if err != nil || !a.w.IsDir(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// workIn adds what it means that a program works in the directory that a word names: one that is not inside the roots
+// may hold anything that steers the program.
+func (a *analyser) workIn(st *state, word arg) *state {
+	there := st.clone()
+	if !word.exact() {
+		there.dirs = nil
+		a.unknown(tongs.EffectRead, "it works in a directory that is only known when it runs: "+word.src)
+		return there
+	}
+	dirs := st.dirs
+	if path.IsAbs(word.text) {
+		dirs = []string{""}
+	}
+	there.dirs = nil
+	for _, dir := range dirs {
+		there.dirs = append(there.dirs, join(dir, word.text))
+		a.located(tongs.EffectRead, join(dir, word.text), word.text)
+	}
+	if len(dirs) == 0 {
+		a.unknown(tongs.EffectRead, "it works in a directory that is only known when it runs: "+word.src)
+	}
+	return there
+}
+
+// program returns the name by which the tables know the program that a word runs, "" where they do not, and the
+// workspace file that it is, if it is one.
+func (a *analyser) program(st *state, word arg) (name string, file *tongs.Path, unsure bool) {
+	if !strings.Contains(word.text, "/") {
+		if a.w.LookPath == nil || a.w.Resolve == nil {
+			return word.text, nil, false
+		}
+		host, ok := a.w.LookPath(word.text)
+		if !ok || !path.IsAbs(host) {
+			return word.text, nil, false
+		}
+		if p, err := a.w.Resolve(host); err == nil {
+			return "", &p, false
+		}
+		return word.text, nil, false
+	}
+	if path.IsAbs(word.text) {
+		if p, err := a.resolve(tongs.EffectRead, word.text); err == nil {
+			return "", &p, false
+		}
+		if slices.Contains(systemDirs, path.Dir(path.Clean(word.text))) {
+			return path.Base(word.text), nil, false
+		}
+		return "", nil, false
+	}
+	if len(st.dirs) != 1 {
+		return "", nil, true
+	}
+	p, err := a.resolve(tongs.EffectRead, join(st.dirs[0], word.text))
+	if err != nil {
+		return "", nil, true
+	}
+	return "", &p, false
+}
+
+// systemDirs are where programs are what their name says.
+var systemDirs = []string{
+	"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin",
+	"/opt/homebrew/bin",
+}
+
+// baseName returns the name of a program given by a path.
+func baseName(program string) string { return program[strings.LastIndexAny(program, `/\`)+1:] }
