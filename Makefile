@@ -133,7 +133,7 @@ soak: needs ## the long forms of the tests: composed commands, thousands of sand
 	TONGS_JOURNAL_MANY=1 $(GO) test -timeout 60m ./workspace/journal ./tools/undo
 	TONGS_OUTCOME_PROGRAMS=10000 TONGS_OUTCOME_FILES=30000 TONGS_OUTCOME_BUILD=1 $(GO) test -timeout 90m ./internal/changeset
 	TONGS_SOAK=1 $(GO) test -run GoModuleWithTools -timeout 20m ./internal/module
-	TONGS_CONSOLE_LOAD=1m $(GO) test -run TestFiftyViewers -timeout 10m ./console
+	TONGS_CONSOLE_LOAD=1m $(GO) test -run TestFiftyViewers -timeout 10m ./internal/console
 
 .PHONY: update
 update: ## rewrite the snapshots and golden files that the tests compare with

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/tools/search"
 	"github.com/tongs-ai/tongs/worker"
 )

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/terminal"
 )
 

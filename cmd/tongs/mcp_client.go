@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/internal/secrets"
 	"github.com/tongs-ai/tongs/internal/terminal"

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/worker"

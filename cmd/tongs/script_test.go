@@ -9,7 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )

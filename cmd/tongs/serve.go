@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	webconsole "github.com/tongs-ai/tongs/console"
+	webconsole "github.com/tongs-ai/tongs/internal/console"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcp/mcpserver"

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	webconsole "github.com/tongs-ai/tongs/console"
+	webconsole "github.com/tongs-ai/tongs/internal/console"
 	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/state/sessions"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"

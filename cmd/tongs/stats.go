@@ -10,7 +10,7 @@ import (
 
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/output"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/insight"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 

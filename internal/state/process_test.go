@@ -18,7 +18,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval/approvaltest"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/audit/audittest"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/insight"
 )
 
 // TestMain lets the test binary be the other processes.

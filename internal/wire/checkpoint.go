@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/state"
 )
 

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/tongs-ai/tongs"
-	webconsole "github.com/tongs-ai/tongs/console"
 	"github.com/tongs-ai/tongs/engine"
+	webconsole "github.com/tongs-ai/tongs/internal/console"
 )
 
 // Console makes the console of a system.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/workspace"
 )

@@ -10,10 +10,10 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
-	webconsole "github.com/tongs-ai/tongs/console"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/config"
+	webconsole "github.com/tongs-ai/tongs/internal/console"
 	"github.com/tongs-ai/tongs/internal/forge"
+	"github.com/tongs-ai/tongs/internal/insight"
 	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/tools/todo"

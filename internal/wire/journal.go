@@ -4,7 +4,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/tools/undo"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )

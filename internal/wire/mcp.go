@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/shell"

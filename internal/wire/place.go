@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 )
 
 // Place is where one run works: the directories, none of them opened.

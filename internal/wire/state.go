@@ -3,10 +3,10 @@ package wire
 import (
 	"os"
 
-	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/state"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/telemetry"
+	"github.com/tongs-ai/tongs/internal/telemetry"
 )
 
 // flushTime is how long the end of a command waits for a collector.

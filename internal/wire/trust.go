@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/module"
 	"github.com/tongs-ai/tongs/internal/state"

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/id"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/network/egress"

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 

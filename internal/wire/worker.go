@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/nearest"
 	"github.com/tongs-ai/tongs/internal/state/sessions"
 	"github.com/tongs-ai/tongs/model"

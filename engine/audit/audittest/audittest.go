@@ -16,7 +16,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/audit"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/insight"
 )
 
 // Run tests a log. Make returns a new, empty one that keeps at least 1000 entries.

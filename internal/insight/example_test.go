@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs/engine/audit"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/insight"
 )
 
 func ExampleSummarize() {

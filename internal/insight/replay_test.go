@@ -15,7 +15,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/insight"
 	"github.com/tongs-ai/tongs/workspace"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 )
 
 func TestWeb(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"github.com/tongs-ai/tongs/console"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/internal/console"
 )
 
 // A program that embeds an engine shows it in a browser. The hub hears of its calls while they run.

@@ -11,7 +11,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/insight"
 )
 
 // onCopy stands for what runs programs on a copy: it hands in changes to be decided.

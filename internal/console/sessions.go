@@ -10,7 +10,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/audit"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/insight"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 )
 
 func loadMCP(t *testing.T, text string) (*config.Config, error) {

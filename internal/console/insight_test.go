@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/config"
+	"github.com/tongs-ai/tongs/internal/insight"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"

@@ -11,8 +11,8 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
-	"github.com/tongs-ai/tongs/insight"
 	"github.com/tongs-ai/tongs/internal/id"
+	"github.com/tongs-ai/tongs/internal/insight"
 	"github.com/tongs-ai/tongs/schema"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/policy"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/insight"
 )
 
 // Insight is what the pages about rules, sessions and statistics need beyond the rest. Its zero value shows less.

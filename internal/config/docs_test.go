@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 )
 
 // The example of the documentation uses keys as they are.
 func TestDocumentedExampleIsValid(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "config.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "config.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestDocumentedExampleIsValid(t *testing.T) {
 
 // What the starter file shows as comments works once somebody takes the marks off.
 func TestStarterFileWorks(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "cmd", "tongs", "starter.yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "cmd", "tongs", "starter.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestStarterFileWorks(t *testing.T) {
 
 // Every limit is in the table of the documentation, with its default.
 func TestDocumentedLimits(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "config.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "config.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

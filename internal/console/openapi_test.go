@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write openapi.json anew")
 
-// The file says what the routes are. "go test ./console -run OpenAPI -update" writes it.
+// The file says what the routes are. "go test ./internal/console -run OpenAPI -update" writes it.
 func TestOpenAPIFileIsTrue(t *testing.T) {
 	st := newStand(t)
 	s, err := New(Options{Engine: st.engine, Audit: st.db.Audit(), Questions: st.desk.Store})
@@ -42,7 +42,7 @@ func TestOpenAPIFileIsTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != string(want) {
-		t.Error("openapi.json does not describe the routes; run 'go test ./console -run OpenAPI -update'")
+		t.Error("openapi.json does not describe the routes; run 'go test ./internal/console -run OpenAPI -update'")
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 )
 
 // Direct asks before anything runs, so it is the stricter word, and that of any file stands.

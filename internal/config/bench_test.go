@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 )
 
 // BenchmarkLoad reads a file that uses every key.

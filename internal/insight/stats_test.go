@@ -13,7 +13,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
-	"github.com/tongs-ai/tongs/insight"
+	"github.com/tongs-ai/tongs/internal/insight"
 )
 
 var noon = time.Date(2026, 5, 4, 12, 0, 30, 0, time.UTC)

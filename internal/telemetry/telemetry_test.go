@@ -16,7 +16,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/telemetry"
+	"github.com/tongs-ai/tongs/internal/telemetry"
 )
 
 // collector takes what is sent to it.

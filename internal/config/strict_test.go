@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 )
 
 func TestStrictYAML(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tongs-ai/tongs/config"
+	"github.com/tongs-ai/tongs/internal/config"
 )
 
 // Only the user's own file and the administrator's let a client approve what must be asked of its own calls.
