@@ -10,7 +10,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/model"
-	"github.com/tongs-ai/tongs/model/lower"
+	"github.com/tongs-ai/tongs/model/dialect"
 )
 
 // Set is tools, and who runs them.
@@ -37,12 +37,12 @@ func Of(ctx context.Context, e Engine) Set {
 
 // Tools are a set in the words of one provider. They are safe for concurrent use.
 type Tools struct {
-	*lower.Set
+	*dialect.Set
 	of Set
 }
 
 // Lower returns the set in the dialect.
-func Lower(s Set, d lower.Dialect) *Tools { return &Tools{lower.Tools(s.Specs, d), s} }
+func Lower(s Set, d dialect.Dialect) *Tools { return &Tools{dialect.Tools(s.Specs, d), s} }
 
 // Run makes a call that a model wrote: by the name and with the arguments that the provider knows. Whatever goes wrong is
 // a failed result, which the model should be told. The name in it is as the provider knows it.
@@ -81,7 +81,7 @@ func at(path string) string {
 }
 
 // Object returns a lowered schema as the maps that the libraries want.
-func Object(t *lower.Tool) (map[string]any, error) {
+func Object(t *dialect.Tool) (map[string]any, error) {
 	if t.Schema == nil {
 		return nil, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/tongs-ai/tongs/adapters"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/registry"
-	"github.com/tongs-ai/tongs/model/lower"
+	"github.com/tongs-ai/tongs/model/dialect"
 )
 
 type greetIn struct {
@@ -59,7 +59,7 @@ func hands(tb testing.TB) *engine.Engine {
 }
 
 func TestRun(t *testing.T) {
-	tools := adapters.Lower(adapters.Of(t.Context(), hands(t)), lower.OpenAIStrict)
+	tools := adapters.Lower(adapters.Of(t.Context(), hands(t)), dialect.OpenAIStrict)
 	for name, test := range map[string]struct {
 		tool, args, want string
 		failed           bool
@@ -77,7 +77,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	if r := adapters.Lower(adapters.Set{}, lower.OpenAI).Run(t.Context(), "", "x", ""); !r.Failed {
+	if r := adapters.Lower(adapters.Set{}, dialect.OpenAI).Run(t.Context(), "", "x", ""); !r.Failed {
 		t.Errorf("a set without a caller: %+v", r)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -106,7 +106,7 @@ func ExampleOf() {
 		fmt.Println(err)
 		return
 	}
-	tools := adapters.Lower(adapters.Of(context.Background(), hands), lower.OpenAI)
+	tools := adapters.Lower(adapters.Of(context.Background(), hands), dialect.OpenAI)
 	fmt.Println(tools.Run(context.Background(), "call_1", "greet", `{"name": "Ada"}`).Text)
 	// Output: hello Ada
 }

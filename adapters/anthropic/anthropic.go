@@ -10,7 +10,7 @@ import (
 
 	"github.com/tongs-ai/tongs/adapters"
 	"github.com/tongs-ai/tongs/model"
-	"github.com/tongs-ai/tongs/model/lower"
+	"github.com/tongs-ai/tongs/model/dialect"
 )
 
 // Tools are a set in Anthropic's types. They are safe for concurrent use.
@@ -21,7 +21,7 @@ type Tools struct {
 
 // Anthropic returns the set for Anthropic's library.
 func Anthropic(set adapters.Set) (*Tools, error) {
-	t := &Tools{tools: adapters.Lower(set, lower.Anthropic)}
+	t := &Tools{tools: adapters.Lower(set, dialect.Anthropic)}
 	for i := range t.tools.Tools {
 		tool := &t.tools.Tools[i]
 		schema, err := adapters.Object(tool)

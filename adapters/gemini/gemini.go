@@ -10,7 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/tongs-ai/tongs/adapters"
-	"github.com/tongs-ai/tongs/model/lower"
+	"github.com/tongs-ai/tongs/model/dialect"
 )
 
 // Tools are a set in the types of Google's library. They are safe for concurrent use.
@@ -21,7 +21,7 @@ type Tools struct {
 
 // Gemini returns the set for Google's library.
 func Gemini(set adapters.Set) (*Tools, error) {
-	t := &Tools{tools: adapters.Lower(set, lower.Gemini)}
+	t := &Tools{tools: adapters.Lower(set, dialect.Gemini)}
 	for _, tool := range t.tools.Tools {
 		f := &genai.FunctionDeclaration{Name: tool.Name, Description: tool.Description}
 		if tool.Schema != nil {

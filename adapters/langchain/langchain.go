@@ -12,14 +12,14 @@ import (
 	"github.com/tmc/langchaingo/tools"
 
 	"github.com/tongs-ai/tongs/adapters"
-	"github.com/tongs-ai/tongs/model/lower"
+	"github.com/tongs-ai/tongs/model/dialect"
 )
 
 // Tools are a set in langchaingo's types. They are safe for concurrent use.
 type Tools struct{ tools *adapters.Tools }
 
 // LangChain returns the set for langchaingo.
-func LangChain(set adapters.Set) *Tools { return &Tools{adapters.Lower(set, lower.OpenAI)} }
+func LangChain(set adapters.Set) *Tools { return &Tools{adapters.Lower(set, dialect.OpenAI)} }
 
 // Tools returns the tools for agents.
 func (t *Tools) Tools() (list []tools.Tool) {
@@ -64,7 +64,7 @@ func (t *Tools) Run(ctx context.Context, calls []llms.ToolCall) (messages []llms
 // Tool is one tool for agents.
 type Tool struct {
 	tools *adapters.Tools
-	tool  *lower.Tool
+	tool  *dialect.Tool
 }
 
 var _ tools.Tool = (*Tool)(nil)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tongs-ai/tongs/adapters"
 	"github.com/tongs-ai/tongs/model"
-	"github.com/tongs-ai/tongs/model/lower"
+	"github.com/tongs-ai/tongs/model/dialect"
 )
 
 // Tools are a set in OpenAI's types. They are safe for concurrent use.
@@ -24,12 +24,12 @@ type Tools struct {
 }
 
 // OpenAI returns the set for OpenAI's library.
-func OpenAI(set adapters.Set) (*Tools, error) { return tools(set, lower.OpenAI) }
+func OpenAI(set adapters.Set) (*Tools, error) { return tools(set, dialect.OpenAI) }
 
 // Strict is OpenAI, with schemas that the provider enforces wherever they can be said in what it can enforce.
-func Strict(set adapters.Set) (*Tools, error) { return tools(set, lower.OpenAIStrict) }
+func Strict(set adapters.Set) (*Tools, error) { return tools(set, dialect.OpenAIStrict) }
 
-func tools(set adapters.Set, d lower.Dialect) (*Tools, error) {
+func tools(set adapters.Set, d dialect.Dialect) (*Tools, error) {
 	t := &Tools{tools: adapters.Lower(set, d)}
 	for i := range t.tools.Tools {
 		schema, err := adapters.Object(&t.tools.Tools[i])

@@ -18,7 +18,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/output"
-	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/programoutput"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
 )
@@ -141,7 +141,7 @@ func (p *process) recover(ctx context.Context) {
 	for _, u := range p.unfinished {
 		h := p.hold(u.planted, nil)
 		h.ask(ctx, p.permit, fmt.Sprintf("an earlier command was cut off (call %s: %s), and these protected names appeared since it began; "+
-			"it cannot be told whether it made them", u.Call, ran.Short(strings.Join(u.Argv, " "), 80)))
+			"it cannot be told whether it made them", u.Call, programoutput.Short(strings.Join(u.Argv, " "), 80)))
 		p.held.add(h)
 		u.end()
 	}

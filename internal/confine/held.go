@@ -18,7 +18,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/output"
-	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/programoutput"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -287,14 +287,14 @@ func preview(list []*planted) string {
 				return filepath.SkipAll
 			}
 			rel, _ := filepath.Rel(p.Host, name)
-			shown := ran.Plain(path.Join(p.Path, filepath.ToSlash(rel)))
+			shown := programoutput.Plain(path.Join(p.Path, filepath.ToSlash(rel)))
 			switch {
 			case err != nil:
 				fmt.Fprintf(&b, "--- %s: cannot be read\n", shown)
 			case d.IsDir():
 			case d.Type()&fs.ModeSymlink != 0:
 				to, _ := os.Readlink(name)
-				fmt.Fprintf(&b, "--- %s is a link to %s\n", shown, ran.Plain(to))
+				fmt.Fprintf(&b, "--- %s is a link to %s\n", shown, programoutput.Plain(to))
 			case !d.Type().IsRegular():
 				fmt.Fprintf(&b, "--- %s is no regular file\n", shown)
 			default:
@@ -334,7 +334,7 @@ func previewFile(b *strings.Builder, shown, name string) {
 		return
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(string(data), "\n"), "\n") {
-		b.WriteString(ran.Plain(strings.ReplaceAll(line, "\t", "    ")) + "\n")
+		b.WriteString(programoutput.Plain(strings.ReplaceAll(line, "\t", "    ")) + "\n")
 	}
 	if cut {
 		b.WriteString("... (cut)\n")

@@ -18,7 +18,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/owned"
-	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/programoutput"
 )
 
 // buildTime is how long a build may take.
@@ -53,7 +53,7 @@ func (b *Built) Present(r *tongs.Result) {
 		r.Content = b.Output
 		return
 	}
-	r.Content = ran.Text(b.Output, "", fmt.Sprintf("%s is built and passes its tests; call it by its name or by run_custom_tool. "+
+	r.Content = programoutput.Text(b.Output, "", fmt.Sprintf("%s is built and passes its tests; call it by its name or by run_custom_tool. "+
 		"A person is asked until it is approved: tongs forge approve %s", b.Name, b.Name))
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // Bounds of what a tool is made of.
@@ -216,7 +216,7 @@ func (c *content) show(before *content, note func(path string) string) string {
 			fmt.Fprintf(&b, "--- %s\n%s\n", f.Path, strings.TrimSuffix(string(data), "\n"))
 		}
 	}
-	return shown.Cut(b.String(), maxPreview)
+	return cleantext.Cut(b.String(), maxPreview)
 }
 
 func text(data []byte) bool {

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"strings"
 
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 //go:embed guide.md
@@ -15,5 +15,5 @@ func Guide(chore string) string {
 	if chore = strings.TrimSpace(chore); chore == "" {
 		return guide
 	}
-	return guide + "\nThe tool should do this: " + shown.Cut(chore, maxUsage) + "\n"
+	return guide + "\nThe tool should do this: " + cleantext.Cut(chore, maxUsage) + "\n"
 }

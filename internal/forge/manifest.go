@@ -19,7 +19,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // ManifestName is the name of the file that describes a tool.
@@ -304,7 +304,7 @@ func (m *Manifest) schema() (*jsonschema.Schema, error) {
 		Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
 	for _, p := range m.Parameters {
-		prop := &jsonschema.Schema{Type: p.Type, Description: shown.Text(strings.TrimSpace(p.Description), maxText), Enum: p.Enum}
+		prop := &jsonschema.Schema{Type: p.Type, Description: cleantext.Text(strings.TrimSpace(p.Description), maxText), Enum: p.Enum}
 		if p.Type == "array" {
 			items := p.Items
 			if items == "" {

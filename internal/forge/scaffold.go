@@ -16,7 +16,7 @@ import (
 	"text/template"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 //go:embed templates/*.tmpl
@@ -155,7 +155,7 @@ func (s *Scaffolded) Text() string {
 	for _, f := range s.files {
 		fmt.Fprintf(&b, "--- %s\n%s\n", f.name, strings.TrimSuffix(string(f.data), "\n"))
 	}
-	return shown.Cut(b.String(), maxPreview)
+	return cleantext.Cut(b.String(), maxPreview)
 }
 
 // Write makes the directory of the tool in the forge, with all of its files or not at all. One that is there is an error.
@@ -229,7 +229,7 @@ func render(name string, m *Manifest) ([]byte, error) {
 
 // oneLine is text that can stand in a comment or a document string of any language.
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(shown.Text(s, maxText)), " ")
+	s = strings.Join(strings.Fields(cleantext.Text(s, maxText)), " ")
 	return strings.NewReplacer(`"`, "'", `\`, "/", "*/", "* /").Replace(s)
 }
 

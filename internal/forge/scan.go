@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // settleTime is how old a change must be before its time tells it apart from a later one.
@@ -307,7 +307,7 @@ func (s *Set) read(top *top, name string, was *entry) *entry {
 
 // fill reads what a tool is made of, and finds out why it cannot be used.
 func (s *Set) fill(e, was *entry) {
-	fail := func(err error) { e.problem = shown.Text(err.Error(), maxText) }
+	fail := func(err error) { e.problem = cleantext.Text(err.Error(), maxText) }
 	if !validName.MatchString(e.name) {
 		e.problem = "the name of its directory is no name of a tool: want 1 to 64 of letters, digits, _ and -"
 		return

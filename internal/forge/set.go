@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // Toolset is what configuration knows custom tools by; Root is the root that the forge is, so that files in it are
@@ -197,7 +197,7 @@ func (s *Set) known(name string) (*entry, error) {
 			name)
 	}
 	return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no custom tool %q; there are %s",
-		name, shown.Cut(strings.Join(names, ", "), maxText))
+		name, cleantext.Cut(strings.Join(names, ", "), maxText))
 }
 
 // seen is what a person was shown: the content of a tool of this set.

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/ran"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
+	"github.com/tongs-ai/tongs/internal/programoutput"
 )
 
 // maxValue is how much of its output is read as a structured value.
@@ -49,8 +49,8 @@ func (s *Set) newTool(e *entry) tongs.Tool {
 	}
 	spec.Input, spec.Source.Digest = input, e.digest
 	spec.Needs, spec.Optional = e.manifest.permissions()
-	spec.Description = shown.Text(strings.TrimSpace(e.manifest.Description), maxText)
-	if usage := shown.Text(strings.TrimSpace(e.manifest.Usage), maxUsage); usage != "" {
+	spec.Description = cleantext.Text(strings.TrimSpace(e.manifest.Description), maxText)
+	if usage := cleantext.Text(strings.TrimSpace(e.manifest.Usage), maxUsage); usage != "" {
 		spec.Description += "\n\n" + usage
 	}
 	if e.record.Digest != e.digest {
@@ -61,7 +61,7 @@ func (s *Set) newTool(e *entry) tongs.Tool {
 
 // brokenTool stands for one that cannot be called, and says why.
 func brokenTool(spec *tongs.Spec, why string) tongs.Tool {
-	spec.Description = "Cannot be used: " + shown.Text(why, 200)
+	spec.Description = "Cannot be used: " + cleantext.Text(why, 200)
 	return tongs.Lazy(*spec, func(context.Context, tongs.InitContext) (tongs.Tool, error) {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "%s", why)
 	})
@@ -129,7 +129,7 @@ func (t *tool) Plan(ctx context.Context, view *tongs.View, call *tongs.Call) (*t
 	}
 	plan := &tongs.Plan{
 		Kind: tongs.KindExecute, Effects: effects, Contained: true,
-		Message: "Run the custom tool " + ran.Short(strings.Join(append([]string{t.name}, flags...), " "), 120),
+		Message: "Run the custom tool " + programoutput.Short(strings.Join(append([]string{t.name}, flags...), " "), 120),
 	}
 	_, known, err := t.approved(ctx, view.State)
 	if err != nil {
@@ -228,13 +228,13 @@ func (t *tool) timeout(call *tongs.Call) time.Duration {
 
 // Output is the value of a tool that does not print a JSON object.
 type Output struct {
-	Stdout   string     `json:"stdout"`
-	Stderr   string     `json:"stderr"`
-	ExitCode int        `json:"exitCode"`
-	Signal   string     `json:"signal,omitempty"`
-	Duration int64      `json:"duration"`
-	TimedOut bool       `json:"timedOut"`
-	Usage    *ran.Usage `json:"usage,omitempty"`
+	Stdout   string               `json:"stdout"`
+	Stderr   string               `json:"stderr"`
+	ExitCode int                  `json:"exitCode"`
+	Signal   string               `json:"signal,omitempty"`
+	Duration int64                `json:"duration"`
+	TimedOut bool                 `json:"timedOut"`
+	Usage    *programoutput.Usage `json:"usage,omitempty"`
 }
 
 func (t *tool) run(ctx context.Context, env *tongs.Env, call *tongs.Call, argv []string, effects []tongs.Effect) (*tongs.Result, error) {
@@ -257,10 +257,10 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, call *tongs.Call, argv [
 		Stdout: stdout.Excerpt(), Stderr: stderr.Excerpt(), ExitCode: exit.Code, Signal: exit.Signal,
 		Duration: exit.Duration.Milliseconds(), TimedOut: exit.TimedOut,
 	}
-	notes, usage := ran.Read(exit)
+	notes, usage := programoutput.Read(exit)
 	out.Usage = usage
-	res := &tongs.Result{Title: ran.Short(strings.Join(append([]string{t.name}, argv[1:]...), " "), 80)}
-	res.Content = ran.Text(out.Stdout, out.Stderr, append([]string{ran.Ended(exit)}, notes...)...)
+	res := &tongs.Result{Title: programoutput.Short(strings.Join(append([]string{t.name}, argv[1:]...), " "), 80)}
+	res.Content = programoutput.Text(out.Stdout, out.Stderr, append([]string{programoutput.Ended(exit)}, notes...)...)
 	res.SetMeta("exitCode", exit.Code)
 	if exit.Report != nil {
 		res.SetMeta("sandbox", exit.Report)
@@ -296,7 +296,7 @@ func (t *tool) ended(ctx context.Context, exit *tongs.Exit, limit time.Duration,
 		return tongs.Errorf(tongs.CodeCancelled, "the call was cancelled, and %s was killed; its output until then is kept", t.name)
 	case exit.Code != 0 || exit.Signal != "":
 		lines := strings.Split(strings.TrimSpace(stderr), "\n")
-		why := ran.Short(lines[len(lines)-1], 200)
+		why := programoutput.Short(lines[len(lines)-1], 200)
 		if why != "" {
 			why = ": " + why
 		}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // Bounds of what a module is made of.
@@ -137,7 +137,7 @@ func (c content) show(before content) string {
 	if text == "" && before != nil && c.digest() != before.digest() {
 		text = "Your sources are the same; the packages that they import, or what they were bundled to, differ.\n"
 	}
-	return shown.Cut(text, maxPreview)
+	return cleantext.Cut(text, maxPreview)
 }
 
 // vendored says which packages of others there are, or which changed.

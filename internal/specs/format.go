@@ -12,7 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/model/lower"
+	"github.com/tongs-ai/tongs/model/dialect"
 )
 
 // Formats returns the names that [Format] knows.
@@ -30,11 +30,11 @@ func Formats() []string { return []string{"json", "openai", "anthropic", "gemini
 func Format(format string, specs []*tongs.Spec) (any, error) {
 	switch format {
 	case "openai":
-		return Chat(lower.Tools(specs, lower.OpenAI)), nil
+		return Chat(dialect.Tools(specs, dialect.OpenAI)), nil
 	case "anthropic":
-		return Messages(lower.Tools(specs, lower.Anthropic)), nil
+		return Messages(dialect.Tools(specs, dialect.Anthropic)), nil
 	case "gemini":
-		return []GeminiTools{{Declarations(lower.Tools(specs, lower.Gemini))}}, nil
+		return []GeminiTools{{Declarations(dialect.Tools(specs, dialect.Gemini))}}, nil
 	case "mcp":
 		list := each(specs, Compact)
 		slices.SortStableFunc(list, func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })

@@ -3,7 +3,7 @@ package specs
 import (
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/tongs-ai/tongs/model/lower"
+	"github.com/tongs-ai/tongs/model/dialect"
 )
 
 // ChatTool is a tool of OpenAI's Chat Completions; a Function with its Type set is one of the Responses API.
@@ -22,7 +22,7 @@ type Function struct {
 }
 
 // Chat returns the tools of a Chat Completions request.
-func Chat(set *lower.Set) []ChatTool {
+func Chat(set *dialect.Set) []ChatTool {
 	list := make([]ChatTool, len(set.Tools))
 	for i, t := range set.Tools {
 		list[i] = ChatTool{"function", Function{Name: t.Name, Description: t.Description, Parameters: t.Schema}}
@@ -34,7 +34,7 @@ func Chat(set *lower.Set) []ChatTool {
 }
 
 // Responses returns the tools of a request of the Responses API, where an absent strict means true.
-func Responses(set *lower.Set) []Function {
+func Responses(set *dialect.Set) []Function {
 	list := make([]Function, len(set.Tools))
 	for i, t := range set.Tools {
 		list[i] = Function{Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Schema, Strict: &t.Strict}
@@ -56,7 +56,7 @@ type CacheControl struct {
 }
 
 // Messages returns the tools of a Messages request.
-func Messages(set *lower.Set) []AnthropicTool {
+func Messages(set *dialect.Set) []AnthropicTool {
 	list := make([]AnthropicTool, len(set.Tools))
 	for i, t := range set.Tools {
 		list[i] = AnthropicTool{Name: t.Name, Description: t.Description, Schema: t.Schema}
@@ -78,7 +78,7 @@ type GeminiFunction struct {
 }
 
 // Declarations returns the function declarations of a generateContent request.
-func Declarations(set *lower.Set) []GeminiFunction {
+func Declarations(set *dialect.Set) []GeminiFunction {
 	list := make([]GeminiFunction, len(set.Tools))
 	for i, t := range set.Tools {
 		list[i] = GeminiFunction{Name: t.Name, Description: t.Description, Parameters: t.Schema}

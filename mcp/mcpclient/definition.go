@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 	"github.com/tongs-ai/tongs/schema"
 )
 
@@ -141,7 +141,7 @@ func (d Definition) bounded() Definition {
 		return d
 	}
 	return Definition{
-		Name: shown.Cut(d.Name, 200), Description: shown.Cut(d.Description, maxDescription),
+		Name: cleantext.Cut(d.Name, 200), Description: cleantext.Cut(d.Description, maxDescription),
 		Broken: fmt.Sprintf("its definition has %d bytes, more than %d", size, maxDefinition),
 	}
 }
@@ -179,7 +179,7 @@ func (d *Definition) unusable() string {
 		err = new(schema.Validator).Compile(&tongs.Spec{Name: "x", Input: in, Output: out})
 	}
 	if err != nil {
-		return shown.Cut(fmt.Sprintf("its schema cannot be used: %v", err), 500)
+		return cleantext.Cut(fmt.Sprintf("its schema cannot be used: %v", err), 500)
 	}
 	return ""
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // Elicitation is a question of a server, to be shown as its own words: whatever it says, the answer is information for
@@ -32,7 +32,7 @@ func (s *session) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Elic
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}
 	answer, err := s.host.set.opt.Elicit(ctx, Elicitation{
-		Server: s.host.cfg.Name, Message: shown.Text(req.Params.Message, maxDescription), Schema: req.Params.RequestedSchema,
+		Server: s.host.cfg.Name, Message: cleantext.Text(req.Params.Message, maxDescription), Schema: req.Params.RequestedSchema,
 	})
 	if err != nil {
 		return nil, err

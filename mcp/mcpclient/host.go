@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 	"github.com/tongs-ai/tongs/mcp/oauth"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -339,7 +339,7 @@ func (h *host) explain(ctx context.Context, s *session, err error) error {
 		if _, ok := errors.AsType[*tongs.Error](why); ok {
 			return why
 		}
-		return tongs.Errorf(tongs.CodeNetworkError, "the MCP server %s could not be reached: %s", h.cfg.Name, shown.Text(why.Error(), 500))
+		return tongs.Errorf(tongs.CodeNetworkError, "the MCP server %s could not be reached: %s", h.cfg.Name, cleantext.Text(why.Error(), 500))
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.Cause(ctx)
@@ -358,7 +358,7 @@ func (h *host) explain(ctx context.Context, s *session, err error) error {
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		if e, ok := errors.AsType[*tongs.Error](ended); ok && !strings.Contains(e.Message, "exit code") && !strings.Contains(e.Message, "it said") {
-			e.Message += ": " + shown.Text(err.Error(), 500)
+			e.Message += ": " + cleantext.Text(err.Error(), 500)
 		}
 	}
 	return ended

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 func TestQualifiedNames(t *testing.T) {
@@ -53,11 +53,11 @@ func TestReadable(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain\ttext\n": "plain\ttext\n", "a\x00b\x1b[31mc": "ab[31mc", "a\u200bb\u202ec\U000e0041d": "abcd", "\xff": "\uFFFD", "ünïcödé 漢字": "ünïcödé 漢字",
 	} {
-		if got := shown.Text(in, 100); got != want {
+		if got := cleantext.Text(in, 100); got != want {
 			t.Errorf("%q: %q", in, got)
 		}
 	}
-	if got := shown.Text(strings.Repeat("ä", 100), 11); got != strings.Repeat("ä", 5)+" … (cut)" {
+	if got := cleantext.Text(strings.Repeat("ä", 100), 11); got != strings.Repeat("ä", 5)+" … (cut)" {
 		t.Errorf("%q", got)
 	}
 }

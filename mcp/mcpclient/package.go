@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // npx is what an npx command asks for.
@@ -193,7 +193,7 @@ func (h *host) install(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--", n.spec)
 	cmd.Dir, cmd.Env = fresh, plainEnviron(os.Environ())
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return tongs.Errorf(tongs.CodeExecutionError, "%s could not be installed: %v: %s", n.spec, err, shown.Text(string(out), 1000))
+		return tongs.Errorf(tongs.CodeExecutionError, "%s could not be installed: %v: %s", n.spec, err, cleantext.Text(string(out), 1000))
 	}
 	if err := h.writeLauncher(fresh, dir, n); err != nil {
 		return err

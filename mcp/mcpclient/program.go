@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // Program is what a server runs, as a person approves it: the files by their content. What a script imports is not among
@@ -56,9 +56,9 @@ func (p *Program) render() string {
 	}
 	var b strings.Builder
 	for _, part := range p.Parts {
-		fmt.Fprintf(&b, "%s %s", part.Role, shown.Text(part.Path, 500))
+		fmt.Fprintf(&b, "%s %s", part.Role, cleantext.Text(part.Path, 500))
 		if part.Note != "" {
-			fmt.Fprintf(&b, " (%s)", shown.Text(part.Note, 200))
+			fmt.Fprintf(&b, " (%s)", cleantext.Text(part.Note, 200))
 		}
 		fmt.Fprintf(&b, "\n  %s\n", part.Hash)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 	"github.com/tongs-ai/tongs/schema"
 )
 
@@ -32,7 +32,7 @@ func result(spec *tongs.Spec, validator *schema.Validator, from *mcp.CallToolRes
 	}
 	res.Content = strings.Join(text, "\n")
 	if from.IsError {
-		said := shown.Cut(strings.TrimSpace(res.Content), 2000)
+		said := cleantext.Cut(strings.TrimSpace(res.Content), 2000)
 		if said == "" {
 			said = "it gives no reason"
 		}
@@ -63,7 +63,7 @@ func part(res *tongs.Result, c mcp.Content) string {
 		if name == "" {
 			name = fmt.Sprintf("%s%d%s", kind, len(res.Attachments)+1, extension(mimeType))
 		}
-		res.Attachments = append(res.Attachments, tongs.Attachment{Name: shown.Cut(name, 200), MIME: shown.Cut(mimeType, 200), Size: int64(len(data)), Data: data})
+		res.Attachments = append(res.Attachments, tongs.Attachment{Name: cleantext.Cut(name, 200), MIME: cleantext.Cut(mimeType, 200), Size: int64(len(data)), Data: data})
 		return ""
 	}
 	switch c := c.(type) {

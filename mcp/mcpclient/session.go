@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 const (
@@ -191,9 +191,9 @@ func refuseSampling(next mcp.MethodHandler) mcp.MethodHandler {
 // list asks the server what it has, within bounds.
 func (s *session) list(ctx context.Context) (*Definitions, error) {
 	init := s.client.InitializeResult()
-	d := &Definitions{Instructions: shown.Cut(init.Instructions, maxDefinition), Protocol: init.ProtocolVersion}
+	d := &Definitions{Instructions: cleantext.Cut(init.Instructions, maxDefinition), Protocol: init.ProtocolVersion}
 	if init.ServerInfo != nil {
-		d.Title, d.Version = shown.Cut(init.ServerInfo.Name, 200), shown.Cut(init.ServerInfo.Version, 200)
+		d.Title, d.Version = cleantext.Cut(init.ServerInfo.Name, 200), cleantext.Cut(init.ServerInfo.Version, 200)
 	}
 	caps := init.Capabilities
 	if caps == nil {
@@ -307,7 +307,7 @@ func (s *session) progress(p *mcp.ProgressNotificationParams) {
 	env := s.calls[token]
 	s.mu.Unlock()
 	if env != nil {
-		env.Update(tongs.Update{Title: shown.Text(p.Message, 200), Done: p.Progress, Total: p.Total})
+		env.Update(tongs.Update{Title: cleantext.Text(p.Message, 200), Done: p.Progress, Total: p.Total})
 	}
 }
 
@@ -388,7 +388,7 @@ func (s *session) ended(doing string) error {
 			why = fault.Error()
 		}
 	}
-	err := tongs.Errorf(tongs.CodeExecutionError, "%s failed while %s: %s", s.host.cfg.called(), doing, shown.Text(why, 500))
+	err := tongs.Errorf(tongs.CodeExecutionError, "%s failed while %s: %s", s.host.cfg.called(), doing, cleantext.Text(why, 500))
 	if said := s.stderr.last(); said != "" {
 		err.Message += "; it said:\n" + said
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 	"github.com/tongs-ai/tongs/mcp/oauth"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/schema"
@@ -335,7 +335,7 @@ func (s *Set) Instructions(server string) string {
 	if err != nil || r.Approved == nil || r.Seen == nil || r.Approved.Instructions != r.Seen.Instructions {
 		return ""
 	}
-	return shown.Text(r.Approved.Instructions, maxDescription)
+	return cleantext.Text(r.Approved.Instructions, maxDescription)
 }
 
 // seen is what a person was shown: what a server of this set said of itself, and the program that said it.

@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // Bounds of what a server may send.
@@ -355,5 +355,5 @@ func (t *tail) last() string {
 			data = data[i+1:]
 		}
 	}
-	return shown.Text(string(data), most)
+	return cleantext.Text(string(data), most)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // Toolset is what configuration knows the tools of all MCP servers by.
@@ -58,10 +58,10 @@ func newTool(h *host, e entry) tongs.Tool {
 			return brokenTool(t.spec, err.Error())
 		}
 		t.spec.Input, t.spec.Output = in, out
-		t.spec.Title = shown.Text(e.def.Title, 100)
-		t.spec.Description = shown.Text(e.def.Description, maxDescription)
+		t.spec.Title = cleantext.Text(e.def.Title, 100)
+		t.spec.Description = cleantext.Text(e.def.Description, maxDescription)
 		if t.spec.Description == "" {
-			t.spec.Description = fmt.Sprintf("The tool %s of the MCP server %s.", shown.Text(e.name, 100), h.cfg.Name)
+			t.spec.Description = fmt.Sprintf("The tool %s of the MCP server %s.", cleantext.Text(e.name, 100), h.cfg.Name)
 		}
 	case tongs.StatusGone, tongs.StatusBroken:
 		return brokenTool(t.spec, e.detail)
@@ -76,7 +76,7 @@ func newTool(h *host, e entry) tongs.Tool {
 func brokenTool(spec *tongs.Spec, why string) tongs.Tool {
 	spec.Description = "A tool of the MCP server " + spec.Source.Name + " that cannot be used."
 	return tongs.Lazy(*spec, func(context.Context, tongs.InitContext) (tongs.Tool, error) {
-		return nil, tongs.Errorf(tongs.CodeConfigError, "%s", shown.Text(why, 500))
+		return nil, tongs.Errorf(tongs.CodeConfigError, "%s", cleantext.Text(why, 500))
 	})
 }
 
@@ -92,7 +92,7 @@ func (t *tool) Plan(_ context.Context, view *tongs.View, call *tongs.Call) (*ton
 	}
 	plan := &tongs.Plan{
 		Kind:    tongs.KindExecute,
-		Message: fmt.Sprintf("%s would call the tool %q of the MCP server %s", t.spec.Name, shown.Text(t.name, 100), t.host.cfg.String()),
+		Message: fmt.Sprintf("%s would call the tool %q of the MCP server %s", t.spec.Name, cleantext.Text(t.name, 100), t.host.cfg.String()),
 	}
 	if t.def != nil && t.def.destructive() {
 		plan.Kind = tongs.KindDestructive
@@ -107,7 +107,7 @@ func (t *tool) Plan(_ context.Context, view *tongs.View, call *tongs.Call) (*ton
 		main.MustAsk, main.Version = true, tongs.Version("mcp:"+t.spec.Source.Digest+" "+string(main.Version))
 		main.Why = fmt.Sprintf("the tool is %s", t.status)
 		if known {
-			main.Why = "the program of the server changed since you approved it: " + shown.Text(runs.differs(approvedProgram), 500)
+			main.Why = "the program of the server changed since you approved it: " + cleantext.Text(runs.differs(approvedProgram), 500)
 		}
 		plan.Preview = func(context.Context) (string, error) {
 			return t.preview() + udiff.Unified("approved", "now", approvedProgram.render(), runs.render()), nil
@@ -348,15 +348,15 @@ func (t *tool) check(s *session, call *tongs.Call) (*tongs.Spec, json.RawMessage
 	now := s.definitions().tool(t.name)
 	switch {
 	case now == nil:
-		return nil, nil, tongs.Errorf(tongs.CodeUnknownTool, "%s has no tool %q", t.host.cfg.called(), shown.Text(t.name, 100))
+		return nil, nil, tongs.Errorf(tongs.CodeUnknownTool, "%s has no tool %q", t.host.cfg.called(), cleantext.Text(t.name, 100))
 	case t.def == nil:
 		return nil, nil, tongs.Errorf(tongs.CodeApprovalRequired,
 			"the MCP server %s runs, but nobody has looked at what its tool %q says of itself. A person can do that with "+
-				"'tongs mcp review %s'; another call asks them to", server, shown.Text(t.name, 100), server)
+				"'tongs mcp review %s'; another call asks them to", server, cleantext.Text(t.name, 100), server)
 	case now.Digest() != t.def.Digest():
 		return nil, nil, tongs.Errorf(tongs.CodeApprovalRequired,
 			"%s describes %q otherwise than it did, so that the tool is quarantined. A person can look at the "+
-				"change with '%s'", t.host.cfg.called(), shown.Text(t.name, 100), t.host.cfg.review())
+				"change with '%s'", t.host.cfg.called(), cleantext.Text(t.name, 100), t.host.cfg.review())
 	case t.status == tongs.StatusReady:
 		return t.spec, call.Args, nil
 	}
@@ -413,14 +413,14 @@ func (t *tool) failure(s *session, err error) error {
 		case codeTooLarge:
 			return tongs.Errorf(tongs.CodeTooLarge, "%s: %s", server, rpc.Message)
 		case jsonrpc.CodeInvalidParams:
-			return tongs.Errorf(tongs.CodeInvalidArgs, "%s refuses the arguments: %s", server, shown.Text(rpc.Message, 2000))
+			return tongs.Errorf(tongs.CodeInvalidArgs, "%s refuses the arguments: %s", server, cleantext.Text(rpc.Message, 2000))
 		}
-		return tongs.Errorf(tongs.CodeExecutionError, "%s answers with an error: %s", server, shown.Text(rpc.Message, 2000))
+		return tongs.Errorf(tongs.CodeExecutionError, "%s answers with an error: %s", server, cleantext.Text(rpc.Message, 2000))
 	}
 	if s.web != nil {
 		why := s.web.why(err)
 		if _, ok := errors.AsType[*tongs.Error](why); !ok {
-			why = tongs.Errorf(tongs.CodeNetworkError, "%s could not be asked: %s", server, shown.Text(why.Error(), 500))
+			why = tongs.Errorf(tongs.CodeNetworkError, "%s could not be asked: %s", server, cleantext.Text(why.Error(), 500))
 		}
 		s.end() // what is left of it may be broken, and another costs little
 		t.host.forget(s)
@@ -430,7 +430,7 @@ func (t *tool) failure(s *session, err error) error {
 	case <-s.down:
 	case <-time.After(t.host.set.opt.Grace):
 		if s.alive() && !errors.Is(err, mcp.ErrConnectionClosed) {
-			return tongs.Errorf(tongs.CodeExecutionError, "%s could not be asked: %s", server, shown.Text(err.Error(), 500))
+			return tongs.Errorf(tongs.CodeExecutionError, "%s could not be asked: %s", server, cleantext.Text(err.Error(), 500))
 		}
 	}
 	s.end()

@@ -7,7 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // Launch is what a server is started with by a package that makes tools of its own of it: what was decided for the call.
@@ -76,7 +76,7 @@ func (d *Definition) Schemas() (in, out *jsonschema.Schema, err error) { return 
 func (d *Definitions) Find(tool string) *Definition { return d.tool(tool) }
 
 // Readable is text of a server as a model may see it: at most n bytes, and without characters that do not show.
-func Readable(s string, n int) string { return shown.Text(s, n) }
+func Readable(s string, n int) string { return cleantext.Text(s, n) }
 
 // Render writes out what the server says of its tools, for a person.
 func (d *Definitions) Render() string { return d.render(func(string) bool { return true }) }

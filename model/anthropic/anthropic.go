@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 // DefaultBaseURL is where Anthropic serves its API.
@@ -71,7 +71,7 @@ func New(opt Options) (*Model, error) {
 
 // Turn sends the conversation.
 func (m *Model) Turn(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
-	tools := lower.Tools(req.Tools, lower.Anthropic)
+	tools := dialect.Tools(req.Tools, dialect.Anthropic)
 	body, lost := m.request(req, tools)
 	r := &reader{client: m.client, answer: wire.NewAnswer(stream), tools: tools, blocks: map[int]*wire.Block{}}
 	begun, err := m.client.Stream(ctx, m.opt.BaseURL+"/v1/messages", body, r.event)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 type request struct {
@@ -64,7 +64,7 @@ type format struct {
 	Schema *jsonschema.Schema `json:"schema"`
 }
 
-func (m *Model) request(req *model.Request, tools *lower.Set) (*request, []string) {
+func (m *Model) request(req *model.Request, tools *dialect.Set) (*request, []string) {
 	lost := slices.Clone(tools.Lost)
 	out := &request{Model: m.opt.Model, MaxTokens: req.MaxTokens, Temperature: req.Temperature, Stream: true}
 	if out.MaxTokens <= 0 {
@@ -72,7 +72,7 @@ func (m *Model) request(req *model.Request, tools *lower.Set) (*request, []strin
 	}
 	system := req.System
 	if req.Output != nil {
-		schema, enforced, cost := lower.Output(req.Output, lower.Anthropic)
+		schema, enforced, cost := dialect.Output(req.Output, dialect.Anthropic)
 		lost = append(lost, cost...)
 		if enforced {
 			out.Output = &outputConfig{Format: &format{Type: "json_schema", Schema: schema}}
@@ -135,7 +135,7 @@ func (r *request) cache() {
 	}
 }
 
-func contentOf(said model.Message, tools *lower.Set) (content []any) {
+func contentOf(said model.Message, tools *dialect.Set) (content []any) {
 	for _, p := range said.Parts {
 		switch {
 		case p.Thinking != nil:

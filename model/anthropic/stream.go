@@ -5,15 +5,15 @@ import (
 	"fmt"
 
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 // reader makes an answer of the events.
 type reader struct {
 	client *wire.Client
 	answer *wire.Answer
-	tools  *lower.Set
+	tools  *dialect.Set
 	blocks map[int]*wire.Block
 	// signature is that of the thinking that arrives.
 	signature string

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 // DefaultBaseURL is where Google serves the API.
@@ -80,7 +80,7 @@ func (m *Model) newer() bool {
 
 // Turn sends the conversation.
 func (m *Model) Turn(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
-	tools := lower.Tools(req.Tools, lower.Gemini)
+	tools := dialect.Tools(req.Tools, dialect.Gemini)
 	body, lost := m.request(req, tools)
 	r := &reader{client: m.client, answer: wire.NewAnswer(stream), tools: tools}
 	begun, err := m.client.Stream(ctx, m.url, body, r.event)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 // unsigned stands where a call needs the signature of a thought and has none, since another model made it.
@@ -67,13 +67,13 @@ type thinkingConfig struct {
 	Include bool `json:"includeThoughts"`
 }
 
-func (m *Model) request(req *model.Request, set *lower.Set) (*request, []string) {
+func (m *Model) request(req *model.Request, set *dialect.Set) (*request, []string) {
 	lost := slices.Clone(set.Lost)
 	config := &genConfig{MaxOutput: req.MaxTokens, Temperature: req.Temperature}
 	out := &request{Config: config}
 	system := req.System
 	if req.Output != nil {
-		schema, _, cost := lower.Output(req.Output, lower.Gemini)
+		schema, _, cost := dialect.Output(req.Output, dialect.Gemini)
 		switch {
 		case len(set.Tools) > 0 && !m.newer():
 			system = wire.InWords(system, req.Output)
@@ -116,7 +116,7 @@ type back struct {
 
 type writer struct {
 	newer bool
-	set   *lower.Set
+	set   *dialect.Set
 	// unnamed are the calls whose ID the provider does not know.
 	unnamed map[string]bool
 }

@@ -5,15 +5,15 @@ import (
 	"fmt"
 
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 // reader makes an answer of the chunks.
 type reader struct {
 	client *wire.Client
 	answer *wire.Answer
-	tools  *lower.Set
+	tools  *dialect.Set
 }
 
 type chunk struct {

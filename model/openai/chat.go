@@ -10,8 +10,8 @@ import (
 
 	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 // chatMark marks what this format wants back.
@@ -35,7 +35,7 @@ func NewChat(opt Options) (*Chat, error) {
 
 // Turn sends the conversation.
 func (c *Chat) Turn(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
-	tools := lower.Tools(req.Tools, c.opt.dialect())
+	tools := dialect.Tools(req.Tools, c.opt.dialect())
 	body, lost := c.request(req, tools)
 	r := &chatReader{client: c.client, answer: wire.NewAnswer(stream), tools: tools}
 	begun, err := c.client.Stream(ctx, c.opt.BaseURL+"/chat/completions", body, r.event)
@@ -110,7 +110,7 @@ type chatFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-func (c *Chat) request(req *model.Request, tools *lower.Set) (*chatRequest, []string) {
+func (c *Chat) request(req *model.Request, tools *dialect.Set) (*chatRequest, []string) {
 	lost := slices.Clone(tools.Lost)
 	out := &chatRequest{
 		Model: c.opt.Model, Temperature: req.Temperature, Effort: c.opt.Effort,
@@ -126,7 +126,7 @@ func (c *Chat) request(req *model.Request, tools *lower.Set) (*chatRequest, []st
 		c.opt.shorten(&out.Tools[i].Function, &lost)
 	}
 	if req.Output != nil {
-		schema, strict, cost := lower.Output(req.Output, lower.OpenAI)
+		schema, strict, cost := dialect.Output(req.Output, dialect.OpenAI)
 		lost = append(lost, cost...)
 		out.Format = &responseFormat{"json_schema", &jsonSchema{Name: "output", Schema: schema, Strict: strict}}
 	}
@@ -151,7 +151,7 @@ type thought struct {
 	Extra            json.RawMessage   `json:"extra_content,omitempty"`
 }
 
-func chatAssistant(said model.Message, tools *lower.Set) chatMessage {
+func chatAssistant(said model.Message, tools *dialect.Set) chatMessage {
 	m := chatMessage{Role: "assistant"}
 	if text := said.Text(); text != "" {
 		m.Content = text

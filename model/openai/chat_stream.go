@@ -6,15 +6,15 @@ import (
 	"fmt"
 
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 // chatReader makes an answer of the chunks.
 type chatReader struct {
 	client *wire.Client
 	answer *wire.Answer
-	tools  *lower.Set
+	tools  *dialect.Set
 	calls  []*chatting
 	think  *wire.Block
 	back   thought

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs/internal/specs"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 // DefaultBaseURL is where OpenAI serves its APIs.
@@ -70,11 +70,11 @@ func (o *Options) official() bool {
 const maxDescription = 1024
 
 // dialect returns the form of the schemas of tools.
-func (o *Options) dialect() lower.Dialect {
+func (o *Options) dialect() dialect.Dialect {
 	if o.Strict {
-		return lower.OpenAIStrict
+		return dialect.OpenAIStrict
 	}
-	return lower.OpenAI
+	return dialect.OpenAI
 }
 
 // shorten cuts the description of a tool where the server would refuse it.

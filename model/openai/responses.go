@@ -8,8 +8,8 @@ import (
 
 	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 // responsesMark marks what this format wants back.
@@ -34,7 +34,7 @@ func NewResponses(opt Options) (*Responses, error) {
 
 // Turn sends the conversation.
 func (m *Responses) Turn(ctx context.Context, req *model.Request, stream func(model.Delta)) (*model.Response, error) {
-	tools := lower.Tools(req.Tools, m.opt.dialect())
+	tools := dialect.Tools(req.Tools, m.opt.dialect())
 	body, lost := m.request(req, tools)
 	r := &responsesReader{client: m.client, answer: wire.NewAnswer(stream), tools: tools, items: map[int]*wire.Block{}}
 	begun, err := m.client.Stream(ctx, m.opt.BaseURL+"/responses", body, r.event)
@@ -90,7 +90,7 @@ type contentPart struct {
 	ImageURL string `json:"image_url,omitempty"`
 }
 
-func (m *Responses) request(req *model.Request, tools *lower.Set) (*responsesRequest, []string) {
+func (m *Responses) request(req *model.Request, tools *dialect.Set) (*responsesRequest, []string) {
 	lost := slices.Clone(tools.Lost)
 	out := &responsesRequest{
 		Model: m.opt.Model, Instructions: req.System, Temperature: req.Temperature, Stream: true,
@@ -108,7 +108,7 @@ func (m *Responses) request(req *model.Request, tools *lower.Set) (*responsesReq
 		m.opt.shorten(&out.Tools[i], &lost)
 	}
 	if req.Output != nil {
-		schema, strict, cost := lower.Output(req.Output, lower.OpenAI)
+		schema, strict, cost := dialect.Output(req.Output, dialect.OpenAI)
 		lost = append(lost, cost...)
 		out.Text = &textFormat{&jsonSchema{Type: "json_schema", Name: "output", Schema: schema, Strict: strict}}
 	}
@@ -133,7 +133,7 @@ func (m *Responses) reasons() bool {
 	return m.opt.official() || m.opt.Effort != ""
 }
 
-func assistantItems(said model.Message, tools *lower.Set) (items []any) {
+func assistantItems(said model.Message, tools *dialect.Set) (items []any) {
 	for _, p := range said.Parts {
 		switch {
 		case p.Thinking != nil:

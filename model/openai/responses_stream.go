@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs/model"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/internal/wire"
-	"github.com/tongs-ai/tongs/model/lower"
 )
 
 // responsesReader makes an answer of the events.
 type responsesReader struct {
 	client *wire.Client
 	answer *wire.Answer
-	tools  *lower.Set
+	tools  *dialect.Set
 	// items are what arrives, by its index.
 	items map[int]*wire.Block
 }

@@ -31,7 +31,7 @@ var floors = []struct {
 	{
 		"1a mechanisms", "each is of use alone and knows the vocabulary only",
 		[]string{
-			"internal/environ", "internal/gitdir", "internal/id", "internal/jsonc", "internal/nearest", "internal/ran", "internal/secrets", "internal/shown", "internal/sight", "internal/text",
+			"internal/environ", "internal/gitdir", "internal/id", "internal/jsonc", "internal/nearest", "internal/programoutput", "internal/secrets", "internal/cleantext", "internal/visibility", "internal/text",
 			"schema", "workspace", "store", "netguard", "command",
 			"sandbox", "sandbox/internal/launch", "sandbox/cmd/tongs-launch",
 			"internal/search/ignore", "internal/search/literal", "internal/search/regex", "internal/search/walk", "internal/search/globs", "internal/search/grep", "internal/search/index", "internal/search/live", "internal/search/symbols", "internal/search/rank",
@@ -67,7 +67,7 @@ var floors = []struct {
 	},
 	{
 		"1b\" lowering", "what providers accept of names and schemas",
-		[]string{"model/lower"},
+		[]string{"model/dialect"},
 	},
 	{
 		"1b\" rendering", "the one place that writes specs out: for clients, models, people and snapshots",

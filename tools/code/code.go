@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/programoutput"
 	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
@@ -80,14 +80,14 @@ type File struct {
 
 // Output is the value of run_code.
 type Output struct {
-	Stdout   string     `json:"stdout"`
-	Stderr   string     `json:"stderr"`
-	ExitCode int        `json:"exitCode" jsonschema:"Exit code; 128 and the number of the signal that ended it."`
-	Signal   string     `json:"signal,omitempty" jsonschema:"The signal that ended it."`
-	Duration int64      `json:"duration" jsonschema:"Milliseconds."`
-	TimedOut bool       `json:"timedOut"`
-	Files    []File     `json:"files" jsonschema:"What it left in its directory."`
-	Usage    *ran.Usage `json:"usage,omitempty"`
+	Stdout   string               `json:"stdout"`
+	Stderr   string               `json:"stderr"`
+	ExitCode int                  `json:"exitCode" jsonschema:"Exit code; 128 and the number of the signal that ended it."`
+	Signal   string               `json:"signal,omitempty" jsonschema:"The signal that ended it."`
+	Duration int64                `json:"duration" jsonschema:"Milliseconds."`
+	TimedOut bool                 `json:"timedOut"`
+	Files    []File               `json:"files" jsonschema:"What it left in its directory."`
+	Usage    *programoutput.Usage `json:"usage,omitempty"`
 
 	title, display string
 	exit           *tongs.Exit
@@ -99,7 +99,7 @@ func (o *Output) Present(r *tongs.Result) {
 	r.Title = o.title
 	var remarks []string
 	if o.exit != nil {
-		remarks = append(remarks, ran.Ended(o.exit))
+		remarks = append(remarks, programoutput.Ended(o.exit))
 		r.SetMeta("exitCode", o.ExitCode)
 		if o.exit.Report != nil {
 			r.SetMeta("sandbox", o.exit.Report)
@@ -112,11 +112,11 @@ func (o *Output) Present(r *tongs.Result) {
 	}
 	remarks = append(remarks, o.remarks...)
 	for _, f := range o.Files {
-		remarks = append(remarks, fmt.Sprintf("made %s, %d bytes; read_file %s", ran.Plain(f.Name), f.Size, ran.Plain(f.Path)))
+		remarks = append(remarks, fmt.Sprintf("made %s, %d bytes; read_file %s", programoutput.Plain(f.Name), f.Size, programoutput.Plain(f.Path)))
 	}
-	r.Content = ran.Text(o.Stdout, o.Stderr, remarks...)
+	r.Content = programoutput.Text(o.Stdout, o.Stderr, remarks...)
 	if o.display != "" {
-		r.Display = ran.Text(o.display, "", remarks...)
+		r.Display = programoutput.Text(o.display, "", remarks...)
 	}
 }
 
@@ -273,13 +273,13 @@ func message(in Input, full bool) string {
 func preview(in Input) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(in.Env)) {
-		fmt.Fprintf(&b, "%s=%s\n", key, ran.Short(in.Env[key], 200))
+		fmt.Fprintf(&b, "%s=%s\n", key, programoutput.Short(in.Env[key], 200))
 	}
 	if len(in.Args) > 0 {
 		fmt.Fprintf(&b, "arguments: %q\n", in.Args)
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(in.Code, "\n"), "\n") {
-		b.WriteString(strings.ReplaceAll(ran.Plain(strings.ReplaceAll(line, "\t", "    ")), `\r`, "") + "\n")
+		b.WriteString(strings.ReplaceAll(programoutput.Plain(strings.ReplaceAll(line, "\t", "    ")), `\r`, "") + "\n")
 		if b.Len() > previewBytes {
 			fmt.Fprintf(&b, "... (%d bytes in all)\n", len(in.Code))
 			break
@@ -294,7 +294,7 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, in Input) (Output, error
 		return Output{}, err
 	}
 	effects, full := t.effects(ctx, in, program)
-	var screen ran.Screen
+	var screen programoutput.Screen
 	stdout, stderr := env.Output("stdout"), env.Output("stderr")
 	cmd := &tongs.Command{
 		Argv: append([]string{"/bin/sh", "-c", lang.script(program, in.Code), program}, in.Args...),
@@ -320,9 +320,9 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, in Input) (Output, error
 	out := Output{
 		Stdout: stdout.Excerpt(), Stderr: stderr.Excerpt(), ExitCode: exit.Code, Signal: exit.Signal,
 		Duration: exit.Duration.Milliseconds(), TimedOut: exit.TimedOut,
-		title: in.Language + ": " + ran.Short(in.Code, titleRunes), display: screen.Text(), exit: exit,
+		title: in.Language + ": " + programoutput.Short(in.Code, titleRunes), display: screen.Text(), exit: exit,
 	}
-	notes, usage := ran.Read(exit)
+	notes, usage := programoutput.Read(exit)
 	out.remarks, out.Usage = append(notes, remarks...), usage
 	for _, f := range exit.Files {
 		out.Files = append(out.Files, File{Name: f.Name, Path: f.Path, Size: f.Size, MIME: f.MIME})

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/programoutput"
 	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
@@ -64,7 +64,7 @@ func (o *JobsOutput) Present(r *tongs.Result) {
 		r.Title = fmt.Sprintf("%d jobs", len(o.Jobs))
 		var lines []string
 		for _, j := range o.Jobs {
-			lines = append(lines, fmt.Sprintf("%s  %s  %s", j.ID, j.state(), ran.Short(j.Command, titleRunes)))
+			lines = append(lines, fmt.Sprintf("%s  %s  %s", j.ID, j.state(), programoutput.Short(j.Command, titleRunes)))
 		}
 		if r.Content = strings.Join(lines, "\n"); r.Content == "" {
 			r.Content = "(no jobs)"
@@ -72,19 +72,19 @@ func (o *JobsOutput) Present(r *tongs.Result) {
 		return
 	}
 	job := o.Jobs[0]
-	r.Title = job.ID + ": " + ran.Short(job.Command, titleRunes)
+	r.Title = job.ID + ": " + programoutput.Short(job.Command, titleRunes)
 	remarks := []string{job.ID + " " + job.state()}
 	if o.Lost > 0 {
 		remarks = append(remarks, o.lost())
 	}
 	if o.exit != nil {
-		notes, _ := ran.Read(o.exit)
+		notes, _ := programoutput.Read(o.exit)
 		remarks = append(remarks, notes...)
 	}
 	remarks = append(remarks, fmt.Sprintf("cursor %d", o.Cursor))
-	r.Content = ran.Text(o.Output, "", remarks...)
+	r.Content = programoutput.Text(o.Output, "", remarks...)
 	if o.display != "" {
-		r.Display = ran.Text(o.display, "", remarks...)
+		r.Display = programoutput.Text(o.display, "", remarks...)
 	}
 }
 
@@ -180,7 +180,7 @@ func (s *Set) planWrite(ctx context.Context, v *tongs.View, in JobsInput) (*tong
 	shown := Input{Command: in.Input}
 	return &tongs.Plan{
 		Effects: a.Effects, Kind: tongs.KindExecute,
-		Message: fmt.Sprintf("Write to %s (%s): %s", j.id, ran.Short(j.command, 40), ran.Short(in.Input, titleRunes)),
+		Message: fmt.Sprintf("Write to %s (%s): %s", j.id, programoutput.Short(j.command, 40), programoutput.Short(in.Input, titleRunes)),
 		Preview: func(context.Context) (string, error) { return preview(shown, j.dir, a), nil },
 	}, nil
 }
@@ -327,7 +327,7 @@ func (j *job) result(env *tongs.Env, in JobsInput) (JobsOutput, error) {
 		out.exit = exit
 	}
 	got := j.read(in.Cursor)
-	var screen ran.Screen
+	var screen programoutput.Screen
 	stdout := env.Output("stdout")
 	if _, err := screen.Tee(stdout).Write(got.data); err != nil {
 		return out, err

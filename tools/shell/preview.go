@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/programoutput"
 	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
@@ -19,25 +19,25 @@ const (
 func preview(in Input, dir tongs.Path, a *shellsyntax.Analysis) string {
 	var b strings.Builder
 	if dir.Rel != "." || dir.Root != tongs.WorkspaceRoot {
-		fmt.Fprintf(&b, "in %s\n", ran.Plain(dir.String()))
+		fmt.Fprintf(&b, "in %s\n", programoutput.Plain(dir.String()))
 	}
 	for i, line := range strings.Split(strings.TrimRight(in.Command, "\n"), "\n") {
 		mark := "$ "
 		if i > 0 {
 			mark = "> "
 		}
-		b.WriteString(mark + ran.Plain(line) + "\n")
+		b.WriteString(mark + programoutput.Plain(line) + "\n")
 		if b.Len() > previewBytes {
 			fmt.Fprintf(&b, "... (%d bytes in all)\n", len(in.Command))
 			break
 		}
 	}
 	if in.Stdin != "" {
-		fmt.Fprintf(&b, "< %s\n", ran.Short(in.Stdin, 200))
+		fmt.Fprintf(&b, "< %s\n", programoutput.Short(in.Stdin, 200))
 	}
 	tree(&b, a)
 	for _, note := range a.Notes {
-		b.WriteString("note: " + ran.Plain(note) + "\n")
+		b.WriteString("note: " + programoutput.Plain(note) + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -54,21 +54,21 @@ func tree(b *strings.Builder, a *shellsyntax.Analysis) {
 			return
 		}
 		indent := strings.Repeat("  ", 1+min(c.Depth, 10))
-		b.WriteString(indent + ran.Short(c.Text, 200))
+		b.WriteString(indent + programoutput.Short(c.Text, 200))
 		if c.Within != "" {
-			b.WriteString("   in " + ran.Plain(c.Within))
+			b.WriteString("   in " + programoutput.Plain(c.Within))
 		}
 		if len(c.Wrappers) > 0 {
-			b.WriteString("   by " + ran.Plain(strings.Join(c.Wrappers, ", ")))
+			b.WriteString("   by " + programoutput.Plain(strings.Join(c.Wrappers, ", ")))
 		}
 		b.WriteString("\n")
 		for _, e := range effectsOf(a, c) {
 			if e.Kind != tongs.EffectExecute && !e.Unknown {
-				b.WriteString(indent + "  " + ran.Plain(e.String()) + "\n")
+				b.WriteString(indent + "  " + programoutput.Plain(e.String()) + "\n")
 			}
 		}
 		if c.Risk != "" {
-			b.WriteString(indent + "  risk: " + ran.Plain(c.Risk) + "\n")
+			b.WriteString(indent + "  risk: " + programoutput.Plain(c.Risk) + "\n")
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/ran"
+	"github.com/tongs-ai/tongs/internal/programoutput"
 	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
@@ -36,16 +36,16 @@ func (o Options) timeout(in Input) time.Duration {
 
 // Output is the value of shell.
 type Output struct {
-	Stdout   string     `json:"stdout"`
-	Stderr   string     `json:"stderr"`
-	ExitCode int        `json:"exitCode" jsonschema:"Exit code; 128 and the number of the signal that ended it. -1 while it runs."`
-	Signal   string     `json:"signal,omitempty" jsonschema:"The signal that ended it."`
-	Duration int64      `json:"duration" jsonschema:"Milliseconds."`
-	TimedOut bool       `json:"timedOut"`
-	Usage    *ran.Usage `json:"usage,omitempty"`
-	Workdir  string     `json:"workdir,omitempty" jsonschema:"Where the next command with persist will start."`
-	Job      string     `json:"job,omitempty" jsonschema:"The background job, for shell_jobs."`
-	Cursor   int64      `json:"cursor,omitempty" jsonschema:"Where reading the job goes on."`
+	Stdout   string               `json:"stdout"`
+	Stderr   string               `json:"stderr"`
+	ExitCode int                  `json:"exitCode" jsonschema:"Exit code; 128 and the number of the signal that ended it. -1 while it runs."`
+	Signal   string               `json:"signal,omitempty" jsonschema:"The signal that ended it."`
+	Duration int64                `json:"duration" jsonschema:"Milliseconds."`
+	TimedOut bool                 `json:"timedOut"`
+	Usage    *programoutput.Usage `json:"usage,omitempty"`
+	Workdir  string               `json:"workdir,omitempty" jsonschema:"Where the next command with persist will start."`
+	Job      string               `json:"job,omitempty" jsonschema:"The background job, for shell_jobs."`
+	Cursor   int64                `json:"cursor,omitempty" jsonschema:"Where reading the job goes on."`
 
 	command string
 	display string
@@ -55,10 +55,10 @@ type Output struct {
 
 // Present tells how the command ended.
 func (o *Output) Present(r *tongs.Result) {
-	r.Title = ran.Short(o.command, titleRunes)
+	r.Title = programoutput.Short(o.command, titleRunes)
 	remarks := o.remarks
 	if o.exit != nil {
-		remarks = append([]string{ran.Ended(o.exit)}, remarks...)
+		remarks = append([]string{programoutput.Ended(o.exit)}, remarks...)
 		r.SetMeta("exitCode", o.ExitCode)
 		if o.exit.Report != nil {
 			r.SetMeta("sandbox", o.exit.Report)
@@ -67,9 +67,9 @@ func (o *Output) Present(r *tongs.Result) {
 	if o.Job != "" {
 		r.SetMeta("job", o.Job)
 	}
-	r.Content = ran.Text(o.Stdout, o.Stderr, remarks...)
+	r.Content = programoutput.Text(o.Stdout, o.Stderr, remarks...)
 	if o.display != "" {
-		r.Display = ran.Text(o.display, "", remarks...)
+		r.Display = programoutput.Text(o.display, "", remarks...)
 	}
 }
 
@@ -181,7 +181,7 @@ func (s *Set) plan(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, e
 	}
 	markNew(v.Files, a.Effects)
 	plan := &tongs.Plan{
-		Effects: a.Effects, Message: "Run: " + ran.Short(in.Command, titleRunes), Kind: tongs.KindExecute, Contained: !in.Background,
+		Effects: a.Effects, Message: "Run: " + programoutput.Short(in.Command, titleRunes), Kind: tongs.KindExecute, Contained: !in.Background,
 		Preview: func(context.Context) (string, error) { return preview(in, at.dir, a), nil },
 	}
 	if s.freeRead(ctx, a) {
@@ -252,7 +252,7 @@ func (s *Set) run(ctx context.Context, env *tongs.Env, in Input) (Output, error)
 
 // foreground runs the command to its end.
 func (s *Set) foreground(ctx context.Context, env *tongs.Env, in Input, at place, cmd *tongs.Command) (Output, error) {
-	var screen ran.Screen
+	var screen programoutput.Screen
 	stdout, stderr := env.Output("stdout"), env.Output("stderr")
 	cmd.Stdout, cmd.Stderr = screen.Tee(stdout), screen.Tee(stderr)
 	var keep *keeper
@@ -272,7 +272,7 @@ func (s *Set) foreground(ctx context.Context, env *tongs.Env, in Input, at place
 		Duration: exit.Duration.Milliseconds(), TimedOut: exit.TimedOut,
 		command: in.Command, display: screen.Text(), exit: exit,
 	}
-	out.remarks, out.Usage = ran.Read(exit)
+	out.remarks, out.Usage = programoutput.Read(exit)
 	if keep != nil {
 		if err := s.keep(ctx, env, at, keep, &out); err != nil {
 			return out, err
@@ -328,7 +328,7 @@ func (s *Set) startJob(ctx context.Context, env *tongs.Env, in Input, cmd *tongs
 	}
 	if exit, ok := j.ended(); ok {
 		out.ExitCode, out.Signal, out.Duration, out.exit = exit.Code, exit.Signal, exit.Duration.Milliseconds(), exit
-		out.remarks, out.Usage = ran.Read(exit)
+		out.remarks, out.Usage = programoutput.Read(exit)
 		out.remarks = append([]string{"the job " + j.id + " has ended already"}, out.remarks...)
 	}
 	return out, nil

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs/network/egress"
 
-	"github.com/tongs-ai/tongs/internal/sight"
+	"github.com/tongs-ai/tongs/internal/visibility"
 )
 
 // FuzzPage converts whatever a server may send, in each format: it ends, what comes out is text, and marks of what is hidden
@@ -90,7 +90,7 @@ func concealed(t *testing.T, page string) bool {
 		}
 		inside := false
 		for above := range n.Ancestors() {
-			inside = inside || above.Data == "div" && sight.Has(above, "hidden")
+			inside = inside || above.Data == "div" && visibility.Has(above, "hidden")
 		}
 		if !inside {
 			return false

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"github.com/tongs-ai/tongs/internal/sight"
+	"github.com/tongs-ai/tongs/internal/visibility"
 )
 
 // dropped are elements that no reader sees as text, with all that is in them.
@@ -30,7 +30,7 @@ const wholeUnknown = "⟦visibility unknown⟧ The styles of this page hide all 
 // strip takes out of a document what a person who looks at it would not see, and the characters that nobody sees. Text of which
 // that cannot be told is marked. Whole reports that it cannot be told of any.
 func strip(doc *html.Node) (whole bool) {
-	view := sight.Look(doc, func(n *html.Node) bool { return dropped[n.Data] })
+	view := visibility.Look(doc, func(n *html.Node) bool { return dropped[n.Data] })
 	m := marker{view: view}
 	m.node(doc)
 	m.end()
@@ -39,7 +39,7 @@ func strip(doc *html.Node) (whole bool) {
 
 // marker cleans a document. First and last are the texts of the run that is being marked.
 type marker struct {
-	view        *sight.View
+	view        *visibility.View
 	first, last *html.Node
 }
 
@@ -53,14 +53,14 @@ func (m *marker) node(n *html.Node) {
 			m.text(c)
 		case html.ElementNode:
 			state := m.view.Of(c)
-			if dropped[c.Data] || state == sight.Hidden {
+			if dropped[c.Data] || state == visibility.Hidden {
 				n.RemoveChild(c)
 				break
 			}
 			if c.DataAtom == atom.Br || block(c.DataAtom) {
 				m.end()
 			}
-			cleanAttributes(c, state == sight.Unknown)
+			cleanAttributes(c, state == visibility.Unknown)
 			m.node(c)
 			if block(c.DataAtom) {
 				m.end()
@@ -74,10 +74,10 @@ func (m *marker) node(n *html.Node) {
 func (m *marker) text(n *html.Node) {
 	n.Data = clean(n.Data)
 	switch state := m.view.Of(n); {
-	case state == sight.Hidden:
+	case state == visibility.Hidden:
 		n.Data = spaceOf(n.Data)
 	case strings.TrimSpace(n.Data) == "":
-	case state == sight.Unknown:
+	case state == visibility.Unknown:
 		n.Data = withoutMarks(n.Data)
 		if m.first == nil {
 			m.first = n

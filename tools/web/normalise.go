@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"github.com/tongs-ai/tongs/internal/sight"
+	"github.com/tongs-ai/tongs/internal/visibility"
 )
 
 // normalise gives a document the shapes that Markdown has: tables with a cell in each place, links around words rather than
@@ -33,7 +33,7 @@ func normalise(doc *html.Node) {
 		}
 	}
 	for _, n := range pictures {
-		if strings.TrimSpace(sight.Attr(n, "alt")) == "" && n.Parent != nil {
+		if strings.TrimSpace(visibility.Attr(n, "alt")) == "" && n.Parent != nil {
 			n.Parent.RemoveChild(n)
 		}
 	}
@@ -214,7 +214,7 @@ func cellAt(row *html.Node, at int) *html.Node {
 
 // span reads and removes how far a cell reaches.
 func span(cell *html.Node, key string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(sight.Attr(cell, key)))
+	n, err := strconv.Atoi(strings.TrimSpace(visibility.Attr(cell, key)))
 	cell.Attr = slices.DeleteFunc(cell.Attr, func(a html.Attribute) bool { return a.Key == key })
 	if err != nil || n < 1 {
 		return 1
@@ -240,7 +240,7 @@ func rowsOf(table *html.Node) (rows []*html.Node) {
 
 // layout reports whether a table only serves to place things on the page.
 func layout(table *html.Node, rows []*html.Node) bool {
-	if sight.Attr(table, "role") == "presentation" || sight.Attr(table, "role") == "none" {
+	if visibility.Attr(table, "role") == "presentation" || visibility.Attr(table, "role") == "none" {
 		return true
 	}
 	for n := range table.Descendants() {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/sight"
+	"github.com/tongs-ai/tongs/internal/visibility"
 )
 
 // page is an HTML document that was cleaned.
@@ -47,12 +47,12 @@ func parsePage(source string, at *url.URL) (*page, error) {
 		}
 		switch n.DataAtom {
 		case atom.Base:
-			if u, err := at.Parse(strings.TrimSpace(sight.Attr(n, "href"))); err == nil && sight.Attr(n, "href") != "" && (u.Scheme == "http" || u.Scheme == "https") {
+			if u, err := at.Parse(strings.TrimSpace(visibility.Attr(n, "href"))); err == nil && visibility.Attr(n, "href") != "" && (u.Scheme == "http" || u.Scheme == "https") {
 				p.base = u
 			}
 		case atom.Frame: // a page of frames says where its parts are
 			rename(n, atom.A)
-			n.Attr = []html.Attribute{{Key: "href", Val: sight.Attr(n, "src")}}
+			n.Attr = []html.Attribute{{Key: "href", Val: visibility.Attr(n, "src")}}
 			n.AppendChild(textNode("frame "))
 		case atom.Title:
 			if p.title == "" && (n.Parent == nil || n.Parent.Data != "svg") {
@@ -73,7 +73,7 @@ func (p *page) absolute() {
 		}
 		for i := 0; i < len(n.Attr); i++ {
 			a := &n.Attr[i]
-			if a.Key == "data-src" && sight.Attr(n, "src") == "" {
+			if a.Key == "data-src" && visibility.Attr(n, "src") == "" {
 				a.Key = "src"
 			}
 			if a.Key != "href" && a.Key != "src" && a.Key != "cite" {
@@ -100,7 +100,7 @@ func (p *page) links() (list []*url.URL) {
 			continue
 		}
 		for _, key := range []string{"href", "src"} {
-			if u, err := url.Parse(sight.Attr(n, key)); err == nil && u.Host != "" {
+			if u, err := url.Parse(visibility.Attr(n, key)); err == nil && u.Host != "" {
 				list = append(list, u)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tongs-ai/tongs/internal/sight"
+	"github.com/tongs-ai/tongs/internal/visibility"
 )
 
 // pages are the corpus: one file each of testdata/pages, with the Markdown that it becomes beside it.
@@ -122,7 +122,7 @@ func TestLinksAreAbsoluteAndHarmless(t *testing.T) {
 			}
 		}
 		for n := range p.doc.Descendants() {
-			if href := sight.Attr(n, "href"); href != "" {
+			if href := visibility.Attr(n, "href"); href != "" {
 				if u, err := url.Parse(href); err != nil || u.Scheme == "" {
 					t.Errorf("%s links to %q", name, href)
 				}

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"github.com/tongs-ai/tongs/internal/sight"
+	"github.com/tongs-ai/tongs/internal/visibility"
 )
 
 // plainText renders a part of a page without marks: paragraphs apart, rows of tables on a line, code as it is.
@@ -64,7 +64,7 @@ func (w *textWriter) node(n *html.Node, pre bool) {
 	case atom.Hr:
 		w.WriteString("---")
 	case atom.Img:
-		if alt := oneLine(sight.Attr(n, "alt")); alt != "" {
+		if alt := oneLine(visibility.Attr(n, "alt")); alt != "" {
 			w.words("[" + alt + "]")
 		}
 	case atom.Pre:

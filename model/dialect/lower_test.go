@@ -1,4 +1,4 @@
-package lower_test
+package dialect_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/model/lower"
+	"github.com/tongs-ai/tongs/model/dialect"
 	"github.com/tongs-ai/tongs/model/modeltest"
 )
 
@@ -25,9 +25,9 @@ func schema(tb testing.TB, text string) *jsonschema.Schema {
 	return &s
 }
 
-func one(tb testing.TB, d lower.Dialect, properties string) (*lower.Set, string) {
+func one(tb testing.TB, d dialect.Dialect, properties string) (*dialect.Set, string) {
 	tb.Helper()
-	set := lower.Tools([]*tongs.Spec{{Name: "t", Input: schema(tb, `{"type":"object","properties":{`+properties+`},"required":["r"]}`)}}, d)
+	set := dialect.Tools([]*tongs.Spec{{Name: "t", Input: schema(tb, `{"type":"object","properties":{`+properties+`},"required":["r"]}`)}}, d)
 	b, err := json.Marshal(set.Tools[0].Schema)
 	if err != nil {
 		tb.Fatal(err)
@@ -71,7 +71,7 @@ func TestGemini(t *testing.T) {
 		"allOf":              {`{"allOf":[{"type":"object","properties":{"a":{"type":"string"}}},{"properties":{"b":{"type":"string"}},"required":["b"]}]}`, `{"type":"OBJECT","properties":{"a":{"type":"STRING"},"b":{"type":"STRING"}},"required":["b"],"propertyOrdering":["a","b"]}`, ""},
 		"nested object":      {`{"type":"object","properties":{"x":{"type":"string"}},"additionalProperties":false}`, `{"type":"OBJECT","properties":{"x":{"type":"STRING"}}}`, ""},
 	} {
-		set, got := one(t, lower.Gemini, `"r":`+test.in)
+		set, got := one(t, dialect.Gemini, `"r":`+test.in)
 		same(t, name, got, `{"type":"OBJECT","properties":{"r":`+test.want+`},"required":["r"]}`)
 		if lost := strings.Join(set.Lost, "; "); test.lost == "" && lost != "" || !strings.Contains(lost, test.lost) {
 			t.Errorf("%s: lost %q, want %q", name, lost, test.lost)
@@ -88,7 +88,7 @@ func TestStrict(t *testing.T) {
 		"alternatives":   {`"r":{"type":"string"},"o":{"anyOf":[{"type":"string"},{"type":"integer"}]}`, `"r":{"type":"string"},"o":{"anyOf":[{"type":"string"},{"type":"integer"},{"type":"null"}]}`, ""},
 		"nested objects": {`"r":{"type":"string"},"o":{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}`, `"r":{"type":"string"},"o":{"type":["object","null"],"properties":{"x":{"type":"string"}},"required":["x"],"additionalProperties":false}`, ""},
 	} {
-		set, got := one(t, lower.OpenAIStrict, test.in)
+		set, got := one(t, dialect.OpenAIStrict, test.in)
 		if !set.Tools[0].Strict {
 			t.Errorf("%s is not strict: %q", name, set.Lost)
 		}
@@ -97,7 +97,7 @@ func TestStrict(t *testing.T) {
 			t.Errorf("%s: lost %q, want %q", name, lost, test.lost)
 		}
 	}
-	set, got := one(t, lower.OpenAIStrict, `"r":{"type":"object","additionalProperties":{"type":"string"}}`)
+	set, got := one(t, dialect.OpenAIStrict, `"r":{"type":"object","additionalProperties":{"type":"string"}}`)
 	if set.Tools[0].Strict || !strings.Contains(got, "additionalProperties") || len(set.Lost) == 0 {
 		t.Errorf("a map: %s, lost %q", got, set.Lost)
 	}
@@ -105,9 +105,9 @@ func TestStrict(t *testing.T) {
 
 func TestPlainDialectsKeepSchemasWhole(t *testing.T) {
 	in := `"r":{"$ref":"#/$defs/x"},"o":{"type":"object","additionalProperties":{"type":"string"},"minProperties":1}`
-	for _, d := range []lower.Dialect{lower.Anthropic, lower.OpenAI} {
+	for _, d := range []dialect.Dialect{dialect.Anthropic, dialect.OpenAI} {
 		spec := &tongs.Spec{Name: "t", Input: schema(t, `{"type":"object","$defs":{"x":{"type":"string"}},"properties":{`+in+`},"required":["r"]}`)}
-		set := lower.Tools([]*tongs.Spec{spec}, d)
+		set := dialect.Tools([]*tongs.Spec{spec}, d)
 		b, err := json.Marshal(set.Tools[0].Schema)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestPlainDialectsKeepSchemasWhole(t *testing.T) {
 func TestArgumentsComeBack(t *testing.T) {
 	strict := schema(t, `{"type":"object","properties":{"a":{"type":"string"},"n":{"type":["integer","null"]},"list":{"type":"array","items":{"type":"object","properties":{"x":{"type":"string"},"y":{"type":"string"}},"required":["x"]}}}}`)
 	odd := schema(t, `{"type":"object","properties":{"$a b":{"type":"string"},"env":{"type":"object"},"deep":{"type":"object","properties":{"x-y":{"type":"integer"}}},"any":{}}}`)
-	gemini := lower.Tools([]*tongs.Spec{{Name: "t", Input: odd}}, lower.Gemini)
+	gemini := dialect.Tools([]*tongs.Spec{{Name: "t", Input: odd}}, dialect.Gemini)
 	top := slices.Sorted(maps.Keys(gemini.Tools[0].Schema.Properties))
 	var renamed string
 	for _, name := range top {
@@ -135,11 +135,11 @@ func TestArgumentsComeBack(t *testing.T) {
 	}
 	deep := slices.Sorted(maps.Keys(gemini.Tools[0].Schema.Properties["deep"].Properties))[0]
 	for name, test := range map[string]struct {
-		set      *lower.Set
+		set      *dialect.Set
 		in, want string
 	}{
-		"nulls":        {lower.Tools([]*tongs.Spec{{Name: "t", Input: strict}}, lower.OpenAIStrict), `{"a":null,"n":null,"list":[{"x":"1","y":null},{"x":"2","y":"3"}]}`, `{"n":null,"list":[{"x":"1"},{"x":"2","y":"3"}]}`},
-		"big numbers":  {lower.Tools([]*tongs.Spec{{Name: "t", Input: strict}}, lower.OpenAIStrict), `{"n":12345678901234567890}`, `{"n":12345678901234567890}`},
+		"nulls":        {dialect.Tools([]*tongs.Spec{{Name: "t", Input: strict}}, dialect.OpenAIStrict), `{"a":null,"n":null,"list":[{"x":"1","y":null},{"x":"2","y":"3"}]}`, `{"n":null,"list":[{"x":"1"},{"x":"2","y":"3"}]}`},
+		"big numbers":  {dialect.Tools([]*tongs.Spec{{Name: "t", Input: strict}}, dialect.OpenAIStrict), `{"n":12345678901234567890}`, `{"n":12345678901234567890}`},
 		"names":        {gemini, `{"` + renamed + `":"v","deep":{"` + deep + `":1}}`, `{"$a b":"v","deep":{"x-y":1}}`},
 		"JSON in text": {gemini, `{"env":"{\"A\":\"<b>\"}","any":"[1]"}`, `{"env":{"A":"<b>"},"any":[1]}`},
 		"plain text":   {gemini, `{"any":"hello there"}`, `{"any":"hello there"}`},
@@ -162,8 +162,8 @@ func TestArgumentsComeBack(t *testing.T) {
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	specs := []*tongs.Spec{{Name: "plain"}, {Name: long + "1"}, {Name: long + "2"}, {Name: "a.b"}, {Name: "a_b"}, {Name: "ä"}, {Name: "9lives"}, {Name: "plain"}}
-	for _, d := range []lower.Dialect{lower.Anthropic, lower.OpenAI, lower.OpenAIStrict, lower.Gemini} {
-		set := lower.Tools(specs, d)
+	for _, d := range []dialect.Dialect{dialect.Anthropic, dialect.OpenAI, dialect.OpenAIStrict, dialect.Gemini} {
+		set := dialect.Tools(specs, d)
 		seen := map[string]bool{}
 		for _, tool := range set.Tools {
 			if len(tool.Name) > 64 || seen[tool.Name] || strings.ContainsAny(tool.Name, ". ä") {
@@ -204,9 +204,9 @@ func TestHostileSchemas(t *testing.T) {
 		"text":         {Type: "string"},
 		"nil property": {Type: "object", Properties: map[string]*jsonschema.Schema{"x": nil}},
 	} {
-		for _, d := range []lower.Dialect{lower.Anthropic, lower.OpenAI, lower.OpenAIStrict, lower.Gemini} {
-			set := lower.Tools([]*tongs.Spec{{Name: "t", Input: s}}, d)
-			if d != lower.Gemini && d != lower.OpenAIStrict || name == "nil property" {
+		for _, d := range []dialect.Dialect{dialect.Anthropic, dialect.OpenAI, dialect.OpenAIStrict, dialect.Gemini} {
+			set := dialect.Tools([]*tongs.Spec{{Name: "t", Input: s}}, d)
+			if d != dialect.Gemini && d != dialect.OpenAIStrict || name == "nil property" {
 				continue
 			}
 			b, err := json.Marshal(set.Tools[0].Schema)
@@ -218,8 +218,8 @@ func TestHostileSchemas(t *testing.T) {
 }
 
 func TestNasty(t *testing.T) {
-	for _, d := range []lower.Dialect{lower.Anthropic, lower.OpenAI, lower.OpenAIStrict, lower.Gemini} {
-		set := lower.Tools([]*tongs.Spec{{Name: "t", Input: schema(t, modeltest.NastySchema)}}, d)
+	for _, d := range []dialect.Dialect{dialect.Anthropic, dialect.OpenAI, dialect.OpenAIStrict, dialect.Gemini} {
+		set := dialect.Tools([]*tongs.Spec{{Name: "t", Input: schema(t, modeltest.NastySchema)}}, d)
 		if len(set.Lost) == 0 {
 			t.Errorf("%s lost nothing", d)
 		}
@@ -235,7 +235,7 @@ func ExampleTools() {
 	spec := &tongs.Spec{Name: "web.fetch", Input: &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{
 		"url": {Type: "string", Format: "uri"},
 	}}}
-	set := lower.Tools([]*tongs.Spec{spec}, lower.Gemini)
+	set := dialect.Tools([]*tongs.Spec{spec}, dialect.Gemini)
 	fmt.Println(set.Tools[0].Name, set.Tools[0].Schema.Properties["url"].Description)
 	fmt.Println(set.Lost)
 	// Output:

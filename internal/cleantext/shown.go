@@ -1,5 +1,5 @@
-// Package shown makes text that others wrote fit to be shown to a model: bounded, and without characters that do not show.
-package shown
+// Package cleantext makes text that others wrote fit to be shown to a model: bounded, and without characters that do not show.
+package cleantext
 
 import (
 	"strings"

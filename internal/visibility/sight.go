@@ -1,9 +1,9 @@
-// Package sight tells what text of an HTML document a person sees who looks at it in a browser.
+// Package visibility tells what text of an HTML document a person sees who looks at it in a browser.
 //
 // It is no browser: it lays nothing out, runs no scripts and fetches nothing. It reads the styles that are in the page, puts
 // together what they say about each element, and judges that. Where something hides text that something else shows, or it cannot
 // be told, the text is Unknown: it errs to the side of what hides. Sheets that are in files of their own count as saying nothing.
-package sight
+package visibility
 
 import (
 	"slices"

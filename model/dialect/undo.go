@@ -1,4 +1,4 @@
-package lower
+package dialect
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package ran
+package programoutput
 
 import (
 	"fmt"

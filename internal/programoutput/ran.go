@@ -1,5 +1,5 @@
-// Package ran holds what the tools that run programs share: how a program's end is told to a model and to a person.
-package ran
+// Package programoutput holds what the tools that run programs share: how a program's end is told to a model and to a person.
+package programoutput
 
 import (
 	"fmt"

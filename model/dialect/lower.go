@@ -1,6 +1,6 @@
-// Package lower says tools in the words of each provider: their names and schemas within what it accepts, a report of
+// Package dialect says tools in the words of each provider: their names and schemas within what it accepts, a report of
 // what that cost, and the way back from what the model wrote to what the tool expects.
-package lower
+package dialect
 
 import (
 	"crypto/sha256"

@@ -1,9 +1,9 @@
-package shown_test
+package cleantext_test
 
 import (
 	"testing"
 
-	"github.com/tongs-ai/tongs/internal/shown"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 func TestText(t *testing.T) {
@@ -22,7 +22,7 @@ func TestText(t *testing.T) {
 		{"", 0, ""},
 		{"é", 0, " … (cut)"},
 	} {
-		if got := shown.Text(test.in, test.n); got != test.want {
+		if got := cleantext.Text(test.in, test.n); got != test.want {
 			t.Errorf("%q to %d: %q, want %q", test.in, test.n, got, test.want)
 		}
 	}
