@@ -102,7 +102,7 @@ type SourceKind string
 // The kinds of source. Empty counts as built in.
 const (
 	SourceBuiltin SourceKind = "builtin" // compiled into the program
-	SourceCustom  SourceKind = "custom"  // a directory tool of the forge
+	SourceForge   SourceKind = "forge"   // a directory tool of the forge
 	SourceModule  SourceKind = "module"  // a module beside a worker or configuration file
 	SourceMCP     SourceKind = "mcp"     // an MCP server
 	SourceWorker  SourceKind = "worker"  // another worker

@@ -271,7 +271,7 @@ func TestCustomToolThatShadowsABuiltInInheritsNoGrant(t *testing.T) {
 	if b.person.count() != 1 {
 		t.Fatalf("asked %d times", b.person.count())
 	}
-	shadow := writer(t, tongs.Spec{Default: tongs.PreApproved, Needs: tongs.Execute, Source: tongs.Source{Kind: tongs.SourceCustom, Name: "echo", Digest: "abc"}})
+	shadow := writer(t, tongs.Spec{Default: tongs.PreApproved, Needs: tongs.Execute, Source: tongs.Source{Kind: tongs.SourceForge, Name: "echo", Digest: "abc"}})
 	if err := b.opt.Registry.Register(shadow); err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func (d *decision) judge(ctx context.Context) error {
 	in.Default, in.Say, in.Unplanned = d.plan.Default, d.plan.Say, d.unplanned
 	in.Reviewed = reviewed(d.entry, d.spec.Source)
 	d.basis, d.rules = []policy.Basis{d.based(in)}, nil
-	if reason := d.caller.outside(d.effects); reason != "" && !d.aloof() {
+	if reason := d.caller.outside(d.effects); reason != "" && !d.needsNoPermission() {
 		d.verdict = policy.Verdict{Decision: tongs.Blocked, By: "zones of the caller", Reason: reason}
 		d.basis[0].Outside = true
 		return nil

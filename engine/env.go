@@ -36,7 +36,7 @@ func (w *walk) env(r *running) *tongs.Env {
 		Caller: &liveCaller{inner, r},
 		Output: r.output, Update: w.sink.update,
 	}
-	if w.engine.opt.Workspace != nil && !(w.caller.limited() && w.aloof()) {
+	if w.engine.opt.Workspace != nil && !(w.caller.limited() && w.needsNoPermission()) {
 		env.Files = w.engine.opt.Workspace.Files(w.dir, permit)
 	}
 	return env

@@ -40,7 +40,7 @@ type Reviewable interface {
 // has it, whenever each of them came. Built-in tools are the exception that package registry makes: tools of modules, MCP
 // servers and the forge may shadow them. What a person configured goes before what an agent may have written.
 var precedence = []tongs.SourceKind{
-	tongs.SourceBuiltin, tongs.SourceWorker, tongs.SourceModule, tongs.SourceMCP, tongs.SourceCustom,
+	tongs.SourceBuiltin, tongs.SourceWorker, tongs.SourceModule, tongs.SourceMCP, tongs.SourceForge,
 }
 
 // patience is how long a call waits for a provider that does not return from Refresh. The tools of such a provider stay

@@ -94,7 +94,7 @@ func faults(b *bench) string {
 
 // A person approved a custom tool. A tool of an MCP server that claims to be it gains nothing by that.
 func TestNoSourceVouchesForAnother(t *testing.T) {
-	approved := from(t, tongs.SourceCustom, "deploy", "approved")
+	approved := from(t, tongs.SourceForge, "deploy", "approved")
 	forge := &source{tools: []tongs.Tool{approved}, reviewed: func(src tongs.Source) bool { return src == approved.Spec().Source }}
 	own := func(name string, src tongs.Source) tongs.Tool {
 		return tool(t, tongs.Spec{Name: name, Source: src, Default: tongs.PreApproved, Needs: tongs.Execute}, func(*tongs.View, echoIn) (*tongs.Plan, error) {
@@ -108,7 +108,7 @@ func TestNoSourceVouchesForAnother(t *testing.T) {
 		own("srv__worker", tongs.Source{Kind: tongs.SourceWorker, Name: "w", Digest: "1"}),
 		own("srv__renamed", tongs.Source{Kind: tongs.SourceMCP, Name: "approved", Digest: "sha256:approved"}),
 	}}
-	b := setup(t, []tongs.Tool{own("registered", approved.Spec().Source)}, provide(sources{tongs.SourceCustom: forge, tongs.SourceMCP: server}))
+	b := setup(t, []tongs.Tool{own("registered", approved.Spec().Source)}, provide(sources{tongs.SourceForge: forge, tongs.SourceMCP: server}))
 	if got := b.says("deploy"); got != "approved" || len(b.person.asked) != 0 {
 		t.Errorf("the approved tool: %s, and %d questions", got, len(b.person.asked))
 	}
@@ -149,7 +149,7 @@ func TestToolThatChangesItsKindIsRefused(t *testing.T) {
 	if got := b.says("srv__a"); got != "server" {
 		t.Fatal(got)
 	}
-	for _, kind := range []tongs.SourceKind{"", tongs.SourceBuiltin, tongs.SourceCustom} {
+	for _, kind := range []tongs.SourceKind{"", tongs.SourceBuiltin, tongs.SourceForge} {
 		spec := *honest.Spec()
 		spec.Source.Kind = kind
 		s.spec.Store(&spec)
@@ -161,7 +161,7 @@ func TestToolThatChangesItsKindIsRefused(t *testing.T) {
 
 // What a name means depends on the order of the kinds, and not on which provider came first or was asked first.
 func TestPrecedenceOfProviders(t *testing.T) {
-	kinds := []tongs.SourceKind{tongs.SourceWorker, tongs.SourceModule, tongs.SourceMCP, tongs.SourceCustom}
+	kinds := []tongs.SourceKind{tongs.SourceWorker, tongs.SourceModule, tongs.SourceMCP, tongs.SourceForge}
 	for i, kind := range kinds {
 		for _, late := range []bool{false, true} {
 			providers, made := sources{}, map[tongs.SourceKind]*source{}
@@ -204,11 +204,11 @@ func TestAliasesAmongProviders(t *testing.T) {
 		func(context.Context, *tongs.Env, echoIn) (echoOut, error) { return echoOut{"built in"}, nil })
 	module := &source{reviewed: anything, tools: []tongs.Tool{from(t, tongs.SourceModule, "m", "module", "short")}}
 	forge := &source{reviewed: anything}
-	b := setup(t, []tongs.Tool{plain}, provide(sources{tongs.SourceModule: module, tongs.SourceCustom: forge}))
+	b := setup(t, []tongs.Tool{plain}, provide(sources{tongs.SourceModule: module, tongs.SourceForge: forge}))
 	forge.set(
-		from(t, tongs.SourceCustom, "short", "took an alias of a module"),
-		from(t, tongs.SourceCustom, "b", "took the name of a built-in by an alias", "builtin"),
-		from(t, tongs.SourceCustom, "c", "custom", "unused"),
+		from(t, tongs.SourceForge, "short", "took an alias of a module"),
+		from(t, tongs.SourceForge, "b", "took the name of a built-in by an alias", "builtin"),
+		from(t, tongs.SourceForge, "c", "custom", "unused"),
 	)
 	for name, want := range map[string]string{
 		"m": "module", "short": "module", "builtin": "built in", "other": "built in", "b": string(tongs.CodeUnknownTool), "c": "custom", "unused": "custom",
@@ -226,13 +226,13 @@ func TestAliasesAmongProviders(t *testing.T) {
 func TestShadowingByProviders(t *testing.T) {
 	plain := tool(t, tongs.Spec{Default: tongs.PreApproved, Needs: tongs.Read}, nil,
 		func(context.Context, *tongs.Env, echoIn) (echoOut, error) { return echoOut{"built in"}, nil })
-	broken := tool(t, tongs.Spec{Source: tongs.Source{Kind: tongs.SourceCustom, Name: "echo"}, Needs: tongs.Read}, nil, nil)
+	broken := tool(t, tongs.Spec{Source: tongs.Source{Kind: tongs.SourceForge, Name: "echo"}, Needs: tongs.Read}, nil, nil)
 	forge := &source{tools: []tongs.Tool{broken}}
-	b := setup(t, []tongs.Tool{plain}, provide(sources{tongs.SourceCustom: forge}))
+	b := setup(t, []tongs.Tool{plain}, provide(sources{tongs.SourceForge: forge}))
 	if got := b.says("echo"); got != "built in" || len(b.Faults()) != 1 {
 		t.Errorf("%s:\n%s", got, faults(b))
 	}
-	forge.set(from(t, tongs.SourceCustom, "echo", "shadow"))
+	forge.set(from(t, tongs.SourceForge, "echo", "shadow"))
 	b.says("echo")
 	if len(b.person.asked) != 1 || len(b.Faults()) != 0 {
 		t.Errorf("%d questions:\n%s", len(b.person.asked), faults(b))
@@ -307,10 +307,10 @@ func TestProvidersAreChecked(t *testing.T) {
 func TestProviderThatPanics(t *testing.T) {
 	p := &source{tools: []tongs.Tool{from(t, tongs.SourceModule, "a", "before")}, reviewed: anything}
 	other := &source{reviewed: anything}
-	b := setup(t, nil, provide(sources{tongs.SourceModule: p, tongs.SourceCustom: other}))
+	b := setup(t, nil, provide(sources{tongs.SourceModule: p, tongs.SourceForge: other}))
 	p.refresh = func(context.Context) { panic("no refresh") }
 	p.set(from(t, tongs.SourceModule, "a", "after"))
-	other.set(from(t, tongs.SourceCustom, "b", "other"))
+	other.set(from(t, tongs.SourceForge, "b", "other"))
 	if got := b.says("a"); got != "before" || !strings.Contains(faults(b), "no refresh") {
 		t.Errorf("%s:\n%s", got, faults(b))
 	}
@@ -338,7 +338,7 @@ func TestProviderThatBlocks(t *testing.T) {
 		stop := make(chan struct{})
 		p := &source{tools: []tongs.Tool{from(t, tongs.SourceModule, "a", "before")}, reviewed: anything}
 		other := &source{reviewed: anything}
-		b := setup(t, nil, provide(sources{tongs.SourceModule: p, tongs.SourceCustom: other}))
+		b := setup(t, nil, provide(sources{tongs.SourceModule: p, tongs.SourceForge: other}))
 		p.refresh = func(context.Context) { <-stop }
 		p.set(from(t, tongs.SourceModule, "a", "after"))
 
@@ -354,7 +354,7 @@ func TestProviderThatBlocks(t *testing.T) {
 			t.Errorf("%s:\n%s", got, faults(b))
 		}
 		asked := p.asked.Load()
-		other.set(from(t, tongs.SourceCustom, "b", "other"))
+		other.set(from(t, tongs.SourceForge, "b", "other"))
 		if got := b.says("b"); got != "other" || p.asked.Load() != asked {
 			t.Errorf("another provider: %s, asked %d times more", got, p.asked.Load()-asked)
 		}
@@ -395,7 +395,7 @@ func TestRefreshInTheMiddleOfACall(t *testing.T) {
 
 // A call that begins after a change finds it, while others refresh at the same time.
 func TestConcurrentRefresh(t *testing.T) {
-	kinds := []tongs.SourceKind{tongs.SourceModule, tongs.SourceMCP, tongs.SourceCustom}
+	kinds := []tongs.SourceKind{tongs.SourceModule, tongs.SourceMCP, tongs.SourceForge}
 	providers, made := sources{}, map[tongs.SourceKind]*source{}
 	for _, k := range kinds {
 		made[k] = &source{reviewed: anything}

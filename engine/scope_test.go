@@ -41,10 +41,10 @@ func (r *runner) Redirect(call *tongs.Call) (*tongs.Redirect, error) {
 		Args json.RawMessage
 	}
 	err := json.Unmarshal(call.Args, &in)
-	return &tongs.Redirect{Tool: in.Tool, Args: in.Args, Timeout: time.Minute, Kinds: []tongs.SourceKind{tongs.SourceCustom}}, err
+	return &tongs.Redirect{Tool: in.Tool, Args: in.Args, Timeout: time.Minute, Kinds: []tongs.SourceKind{tongs.SourceForge}}, err
 }
 
-var custom = tongs.Source{Kind: tongs.SourceCustom, Name: "mine", Digest: "d1"}
+var custom = tongs.Source{Kind: tongs.SourceForge, Name: "mine", Digest: "d1"}
 
 func TestRedirectedCall(t *testing.T) {
 	mine := tool(t, tongs.Spec{Name: "mine", Source: custom, Needs: tongs.Execute}, nil, nil)

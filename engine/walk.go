@@ -257,9 +257,11 @@ func (w *walk) makePlan(ctx context.Context) (err error) {
 	return d.rehearsable(ctx)
 }
 
-// aloof reports whether the tool is a built-in one without any permission. A caller with zones can call it, and it is
+// needsNoPermission reports whether the tool is a built-in one without any permission. A caller with zones can call it, and it is
 // given no files then.
-func (w *walk) aloof() bool { return w.spec.Source.BuiltIn() && w.spec.Needs|w.spec.Optional == 0 }
+func (w *walk) needsNoPermission() bool {
+	return w.spec.Source.BuiltIn() && w.spec.Needs|w.spec.Optional == 0
+}
 
 // runsElsewhere reports whether an effect says where a tool that is not built in runs: the program that it starts or, for
 // one of an MCP server, the host that it is called at.
@@ -327,16 +329,16 @@ func (w *walk) permissions() tongs.Permissions {
 // one that counts.
 func merge(planned, met []tongs.Effect) []tongs.Effect {
 	for _, e := range met {
-		if !slices.ContainsFunc(planned, func(p tongs.Effect) bool { return stands(p, e) }) {
+		if !slices.ContainsFunc(planned, func(p tongs.Effect) bool { return coversMet(p, e) }) {
 			planned = append(planned, e)
 		}
 	}
 	return planned
 }
 
-// stands reports whether a planned effect stands for one that a running tool met. What is special about a path is
+// coversMet reports whether a planned effect stands for one that a running tool met. What is special about a path is
 // marked later, for both; a request that carries data out is another effect than one that does not.
-func stands(planned, met tongs.Effect) bool {
+func coversMet(planned, met tongs.Effect) bool {
 	return planned.SameTarget(met) && (met.Kind.OnPath() || planned.Sends == met.Sends && planned.MustAsk == met.MustAsk)
 }
 

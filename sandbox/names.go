@@ -90,8 +90,8 @@ func (s *scanned) configured() ([]gitdir.Name, error) {
 	return names, err
 }
 
-// there returns the protected and hidden names that existed at the start, exempt ones too.
-func (s *scanned) there() (paths []string) {
+// existingNames returns the protected and hidden names that existed at the start, exempt ones too.
+func (s *scanned) existingNames() (paths []string) {
 	for p := range s.had {
 		if info, err := os.Lstat(p); err == nil && !(s.files[p] && info.IsDir()) {
 			paths = append(paths, p)

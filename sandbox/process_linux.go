@@ -112,7 +112,7 @@ func (r *Runner) begin(run *running, cmd *Cmd) (*Process, error) {
 		return nil, err
 	}
 	std.closeChild()
-	return run.attend(std)
+	return run.startCompanions(std)
 }
 
 // launch starts init and tells it what to do.
@@ -164,8 +164,8 @@ func (run *running) abandon() {
 	_, _, _ = run.keeper.request(&launch.Request{Op: launch.OpFinish, ID: run.id})
 }
 
-// attend starts what accompanies a process, and returns it once it runs or could not.
-func (run *running) attend(std *streams) (*Process, error) {
+// startCompanions starts what accompanies a process, and returns it once it runs or could not.
+func (run *running) startCompanions(std *streams) (*Process, error) {
 	p := &Process{done: make(chan struct{}), std: std, run: run}
 	std.start()
 	run.limitTime() // before listening, which adds to what is stopped too

@@ -98,7 +98,7 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 	}
 	r.hidden, r.protected, r.absent, r.files = unique(r.hidden), unique(r.protected), unique(r.absent), unique(r.files)
 	if pol.Found != nil {
-		if err := pol.Found(r.scan.there()); err != nil {
+		if err := pol.Found(r.scan.existingNames()); err != nil {
 			return nil, err
 		}
 	}

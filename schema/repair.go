@@ -120,7 +120,7 @@ func unwrap(spec *tongs.Spec, c *compiled, object map[string]any) (fixed any, no
 	name := sortedKeys(object)[0]
 	all := views([]target{c.root})
 	r := newRepairer(c, spec)
-	if _, means := r.meant(properties(all), name, ""); means || known(all, name) ||
+	if _, means := r.intendedProperty(properties(all), name, ""); means || known(all, name) ||
 		!slices.Contains(wrappers, nearest.Fold(name)) {
 		return nil, nil, false
 	}
@@ -251,7 +251,7 @@ func (r *repairer) fixObject(all []target, object map[string]any, at string, dep
 
 // rename gives an unknown property the name that it means.
 func (r *repairer) rename(declared map[string][]target, object map[string]any, name, at string) {
-	meant, ok := r.meant(declared, name, at)
+	meant, ok := r.intendedProperty(declared, name, at)
 	if !ok {
 		return
 	}
@@ -265,8 +265,8 @@ func (r *repairer) rename(declared map[string][]target, object map[string]any, n
 	r.note(join(at, name), "was taken as %s", meant)
 }
 
-// meant returns the one declared property that the name is another spelling or an alias of.
-func (r *repairer) meant(declared map[string][]target, name, at string) (string, bool) {
+// intendedProperty returns the one declared property that the name is another spelling or an alias of.
+func (r *repairer) intendedProperty(declared map[string][]target, name, at string) (string, bool) {
 	if meant := r.aliases[name]; at == "" && declared[meant] != nil {
 		return meant, true
 	}

@@ -69,11 +69,11 @@ func (v *Validator) Check(spec *tongs.Spec, args json.RawMessage) (Checked, erro
 	if ok && !doc.odd && !c.open && (c.quick.accepts(object) || c.valid(c.root, object, &work)) {
 		return Checked{Args: complete(c, object, args)}, nil
 	}
-	return v.mend(spec, c, doc.value, args)
+	return v.repairArgs(spec, c, doc.value, args)
 }
 
-// mend repairs arguments that are not valid as they stand, or that may hold an integer written with a fraction.
-func (v *Validator) mend(spec *tongs.Spec, c *compiled, value any, args json.RawMessage) (Checked, error) {
+// repairArgs repairs arguments that are not valid as they stand, or that may hold an integer written with a fraction.
+func (v *Validator) repairArgs(spec *tongs.Spec, c *compiled, value any, args json.RawMessage) (Checked, error) {
 	r := newRepairer(c, spec)
 	object, ok := r.object(value)
 	if !ok {

@@ -52,7 +52,7 @@ func (x *run) perform(ctx context.Context, answer model.Message) (model.Message,
 	if r := []rune(reason); len(r) > maxReason {
 		reason = string(r[:maxReason]) + "…"
 	}
-	make := func(list []*task) { x.beside(list, func(t *task) { x.one(ctx, scoped, t, reason) }) }
+	make := func(list []*task) { x.inParallel(list, func(t *task) { x.one(ctx, scoped, t, reason) }) }
 	var reads []*task
 	for _, t := range tasks {
 		if t.reads {
@@ -97,8 +97,8 @@ func (x *run) inOrder(ctx context.Context, tasks []*task, make func([]*task)) (l
 	return limit
 }
 
-// beside runs tasks at the same time, a few of them.
-func (x *run) beside(list []*task, do func(*task)) {
+// inParallel runs tasks at the same time, a few of them.
+func (x *run) inParallel(list []*task, do func(*task)) {
 	if len(list) == 1 {
 		do(list[0])
 		return

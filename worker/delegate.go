@@ -202,11 +202,11 @@ func (d *delegate) Plan(ctx context.Context, view *tongs.View, call *tongs.Call)
 
 // runs reports whether the call starts a worker: without a model it only returns what the worker would be told.
 func (d *delegate) runs(ctx context.Context, o order) bool {
-	return o.parent != nil || d.runner.able(ctx, o.file) == nil
+	return o.parent != nil || d.runner.whyNotRunnable(ctx, o.file) == nil
 }
 
-// able returns why a worker that nobody's worker calls cannot be run.
-func (r *Runner) able(ctx context.Context, f *File) error {
+// whyNotRunnable returns why a worker that nobody's worker calls cannot be run.
+func (r *Runner) whyNotRunnable(ctx context.Context, f *File) error {
 	name, err := r.choose(f, "", nil)
 	if err == nil {
 		_, err = r.opt.Open(ctx, name)
@@ -241,7 +241,7 @@ func (d *delegate) Call(ctx context.Context, env *tongs.Env, call *tongs.Call) (
 		return nil, err
 	}
 	if o.parent == nil {
-		if err := d.runner.able(ctx, o.file); err != nil {
+		if err := d.runner.whyNotRunnable(ctx, o.file); err != nil {
 			return assist(o, err), nil
 		}
 	}

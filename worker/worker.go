@@ -124,11 +124,11 @@ func (f *File) Fits(name string) bool {
 	}
 	name = strings.TrimPrefix(name, "xml+")
 	_, bare, _ := strings.Cut(name, ":")
-	return slices.ContainsFunc(f.Compatible, func(pattern string) bool { return wild(pattern, name) || wild(pattern, bare) })
+	return slices.ContainsFunc(f.Compatible, func(pattern string) bool { return matchesPattern(pattern, name) || matchesPattern(pattern, bare) })
 }
 
-// wild matches a pattern with * for any text.
-func wild(pattern, s string) bool {
+// matchesPattern matches a pattern with * for any text.
+func matchesPattern(pattern, s string) bool {
 	parts := strings.Split(pattern, "*")
 	rest, ok := strings.CutPrefix(s, parts[0])
 	if len(parts) == 1 {

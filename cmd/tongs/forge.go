@@ -142,7 +142,7 @@ func (a *app) forgeListCommand() *cobra.Command {
 			return err
 		}
 		defer sys.Close()
-		states := sys.StatesOf(tongs.SourceCustom)
+		states := sys.StatesOf(tongs.SourceForge)
 		if format == "json" {
 			return a.json(states)
 		}

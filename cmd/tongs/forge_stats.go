@@ -158,7 +158,7 @@ func countForge(rows []audit.Row) *forgeStats {
 			if ok {
 				f.BuildsOK++
 			}
-		case r.Intent.Source.Kind == tongs.SourceCustom:
+		case r.Intent.Source.Kind == tongs.SourceForge:
 			f.tool(r.Intent.Tool).add(r, ok)
 		}
 	}

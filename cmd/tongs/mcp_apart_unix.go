@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// apart keeps Ctrl-C at our terminal from a program.
-func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// ownProcessGroup keeps Ctrl-C at our terminal from a program.
+func ownProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// apart keeps Ctrl-C at our terminal from a program.
-func apart(cmd *exec.Cmd) {
+// ownProcessGroup keeps Ctrl-C at our terminal from a program.
+func ownProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }

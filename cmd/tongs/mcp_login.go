@@ -116,7 +116,7 @@ func browse(page string) error {
 		argv = []string{"rundll32", "url.dll,FileProtocolHandler", page}
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	apart(cmd)
+	ownProcessGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -209,7 +209,7 @@ func (a *app) admit(ctx context.Context, f *config.Worker) error {
 		if err := t.Confirm(ctx, "trust this worker"); err != nil {
 			return tongs.Errorf(tongs.CodeDenied, "the worker was not started: %w", err)
 		}
-		if err := a.vouch(ctx, f); err != nil {
+		if err := a.rememberTrust(ctx, f); err != nil {
 			return err
 		}
 		return a.reread(f)

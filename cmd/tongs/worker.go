@@ -200,13 +200,13 @@ func (a *app) workerTrustCommand() *cobra.Command {
 		if err := t.Confirm(cmd.Context(), "trust this worker"); err != nil {
 			return err
 		}
-		return a.vouch(cmd.Context(), f)
+		return a.rememberTrust(cmd.Context(), f)
 	})
 	return cmd
 }
 
-// vouch keeps that a person trusts the file as it was read.
-func (a *app) vouch(ctx context.Context, f *config.Worker) error {
+// rememberTrust keeps that a person trusts the file as it was read.
+func (a *app) rememberTrust(ctx context.Context, f *config.Worker) error {
 	st, err := a.host().OpenState()
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 func subject() approval.Subject {
 	return approval.Subject{
-		Source: tongs.Source{Kind: tongs.SourceCustom, Name: "x", Digest: "1"}, Tool: "edit",
+		Source: tongs.Source{Kind: tongs.SourceForge, Name: "x", Digest: "1"}, Tool: "edit",
 		Args: json.RawMessage(`{"path":"a.go","edits":[{"a":1,"b":2.50}]}`),
 		Effects: []tongs.Effect{
 			{Kind: tongs.EffectWrite, Path: tongs.Path{Root: "r", Rel: "a.go"}, Version: "v1"},

@@ -97,14 +97,14 @@ func (in Input) Basis() Basis {
 		}
 	}
 	if len(in.Chain) > 1 {
-		b.Callers = in.bearing()
+		b.Callers = in.relevantRules()
 	}
 	return b
 }
 
-// bearing returns the rules of the callers that bear on any of the effects; nil where none does. A link keeps its place,
+// relevantRules returns the rules of the callers that bear on any of the effects; nil where none does. A link keeps its place,
 // since grants know it.
-func (in Input) bearing() (links [][]tongs.Rule) {
+func (in Input) relevantRules() (links [][]tongs.Rule) {
 	j := newJudge(&in)
 	effects := make([]*tongs.Effect, len(in.Effects))
 	for i := range in.Effects {

@@ -40,7 +40,7 @@ func manyRules(n int) []tongs.Rule {
 			command(fmt.Sprintf("tool%d run *", i), tongs.Ask),
 			{Toolset: "web", Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: fmt.Sprintf("*.host%d.com", i), Decision: tongs.PreApproved},
 			{Effects: tongs.Kinds(tongs.EffectWrite, tongs.EffectRead), Pattern: fmt.Sprintf("dir%d/**", i), Decision: tongs.Ask},
-			about(fmt.Sprintf("other_tool_%d", i), tongs.Ask),
+			appliesToTool(fmt.Sprintf("other_tool_%d", i), tongs.Ask),
 		}[i%4]
 		r.Origin = fmt.Sprintf("config.yaml:%d", i)
 		rules = append(rules, r)

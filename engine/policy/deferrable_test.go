@@ -38,7 +38,7 @@ func TestDeferrable(t *testing.T) {
 			Chain:   word(tongs.Rule{Effects: tongs.Kinds(tongs.EffectExecute), Pattern: "rm ", Decision: tongs.Blocked}),
 		}, false},
 		{"hides a built-in", policy.Input{Effects: []tongs.Effect{run}, Shadowed: &tongs.Spec{Name: "shell"}, Spec: &tongs.Spec{
-			Name: "shell", Source: tongs.Source{Kind: tongs.SourceCustom, Digest: "1"}, Default: tongs.PreApproved,
+			Name: "shell", Source: tongs.Source{Kind: tongs.SourceForge, Digest: "1"}, Default: tongs.PreApproved,
 		}, Reviewed: true}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

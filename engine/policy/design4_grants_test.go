@@ -45,7 +45,7 @@ func TestDesign4_GrantsCoverTogether(t *testing.T) {
 }
 
 func TestDesign4_GrantIsKeyedBySourceAndDigest(t *testing.T) {
-	in := input(outside(tongs.SourceCustom, "edit", tongs.Ask), effects(run("edit-tool")))
+	in := input(outside(tongs.SourceForge, "edit", tongs.Ask), effects(run("edit-tool")))
 	g := grantFor(t, in)
 	want(t, granted(in, g), tongs.PreApproved, policy.StepGrant)
 	spoil := map[string]func(*policy.Key){
@@ -109,7 +109,7 @@ func TestDesign4_GrantLapsesWhenTheRulesThatMatchedChange(t *testing.T) {
 	for name, rules := range map[string][]tongs.Rule{
 		"gone":      nil,
 		"wider":     {command("git", tongs.Ask)},
-		"one more":  {push, about("shell", tongs.Ask)},
+		"one more":  {push, appliesToTool("shell", tongs.Ask)},
 		"layer":     {at(tongs.LayerWorker, push)},
 		"untrusted": {untrusted(push)},
 		"default":   {push, fallback("shell", tongs.Ask)},
@@ -157,7 +157,7 @@ func TestDesign4_NoGrantEffectsAreNeverCovered(t *testing.T) {
 		t.Error("NoGrant beside another effect is rememberable")
 	}
 	// A rule that a person wrote counts.
-	want(t, input(del, effects(remove("a")), about("delete_file", tongs.PreApproved)), tongs.PreApproved, policy.StepRule)
+	want(t, input(del, effects(remove("a")), appliesToTool("delete_file", tongs.PreApproved)), tongs.PreApproved, policy.StepRule)
 }
 
 func TestDesign4_SendsAreNeverCoveredByHostRulesOrGrants(t *testing.T) {
@@ -166,7 +166,7 @@ func TestDesign4_SendsAreNeverCoveredByHostRulesOrGrants(t *testing.T) {
 	want(t, input(fetch, effects(get("api.example.com")), host), tongs.PreApproved, policy.StepRule)
 	for name, in := range map[string]policy.Input{
 		"host":    input(fetch, effects(post("api.example.com")), host),
-		"tool":    input(fetch, effects(post("api.example.com")), about("web_fetch", tongs.PreApproved)),
+		"tool":    input(fetch, effects(post("api.example.com")), appliesToTool("web_fetch", tongs.PreApproved)),
 		"toolset": input(fetch, effects(post("api.example.com")), fallback("web", tongs.PreApproved)),
 		"spec":    input(fetch, effects(post("api.example.com"))),
 	} {
@@ -184,7 +184,7 @@ func TestDesign4_SendsAreNeverCoveredByHostRulesOrGrants(t *testing.T) {
 }
 
 func TestDesign4_UnknownEffectIsRememberedOnlyForAToolWithoutAPlan(t *testing.T) {
-	custom := outside(tongs.SourceCustom, "fib", tongs.Ask)
+	custom := outside(tongs.SourceForge, "fib", tongs.Ask)
 	in := input(custom, policy.Unplanned(custom))
 	in.Unplanned, in.Reviewed = true, true
 	g := grantFor(t, in)

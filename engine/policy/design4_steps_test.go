@@ -26,19 +26,19 @@ func TestDesign4_ZeroDecisionIsAsk(t *testing.T) {
 	want(t, input(&tongs.Spec{Name: "x"}, nil), tongs.Ask, policy.StepDefault)
 	for _, d := range []tongs.Decision{-2, -128} {
 		want(t, input(tool("x", "", 0, d), nil), tongs.Ask, policy.StepDefault)
-		want(t, input(tool("x", "", 0, tongs.PreApproved), nil, about("x", d)), tongs.Ask, policy.StepRule)
+		want(t, input(tool("x", "", 0, tongs.PreApproved), nil, appliesToTool("x", d)), tongs.Ask, policy.StepRule)
 	}
 	want(t, input(tool("x", "", 0, 2), nil), tongs.Blocked, policy.StepBlocked)
 }
 
 func TestDesign4_UntrustedLayerCanOnlyNarrow(t *testing.T) {
 	in := effects(write("a"))
-	want(t, input(edit(), in, untrusted(about("edit", tongs.PreApproved))), tongs.Ask, policy.StepDefault)
+	want(t, input(edit(), in, untrusted(appliesToTool("edit", tongs.PreApproved))), tongs.Ask, policy.StepDefault)
 	want(t, input(edit(), in, untrusted(fallback("filesystem", tongs.PreApproved))), tongs.Ask, policy.StepDefault)
 	free := tool("read_file", "filesystem", tongs.Read, tongs.PreApproved)
-	want(t, input(free, effects(read("a")), untrusted(about("read_file", tongs.Ask))), tongs.Ask, policy.StepRule)
+	want(t, input(free, effects(read("a")), untrusted(appliesToTool("read_file", tongs.Ask))), tongs.Ask, policy.StepRule)
 	want(t, input(free, effects(read("a")), untrusted(fallback("filesystem", tongs.Ask))), tongs.Ask, policy.StepDefault)
-	want(t, input(free, effects(read("a")), untrusted(about("read_file", tongs.Blocked))), tongs.Blocked, policy.StepBlocked)
+	want(t, input(free, effects(read("a")), untrusted(appliesToTool("read_file", tongs.Blocked))), tongs.Blocked, policy.StepBlocked)
 	// Neither its ask nor its preApproved lifts what is blocked by default.
 	for _, d := range []tongs.Decision{tongs.PreApproved, tongs.Ask} {
 		for _, def := range []tongs.Rule{fallback("shell", tongs.Blocked), untrusted(fallback("shell", tongs.Blocked))} {
@@ -48,14 +48,14 @@ func TestDesign4_UntrustedLayerCanOnlyNarrow(t *testing.T) {
 }
 
 func TestDesign4_Step1BlockedIsFinal(t *testing.T) {
-	block := about("edit", tongs.Blocked)
+	block := appliesToTool("edit", tongs.Blocked)
 	cases := map[string]policy.Input{
 		"tool":          input(edit(), effects(write("a")), block),
-		"pattern":       input(edit(), effects(write("a")), about("ed*", tongs.Blocked)),
+		"pattern":       input(edit(), effects(write("a")), appliesToTool("ed*", tongs.Blocked)),
 		"toolset":       input(edit(), effects(write("a")), tongs.Rule{Toolset: "filesystem", Decision: tongs.Blocked}),
 		"effect":        input(edit(), effects(write("a")), tongs.Rule{Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "a", Decision: tongs.Blocked}),
 		"untrusted":     input(edit(), effects(write("a")), untrusted(block)),
-		"worker":        input(edit(), effects(write("a")), at(tongs.LayerWorker, block), at(tongs.LayerManaged, about("edit", tongs.PreApproved))),
+		"worker":        input(edit(), effects(write("a")), at(tongs.LayerWorker, block), at(tongs.LayerManaged, appliesToTool("edit", tongs.PreApproved))),
 		"default":       input(edit(), effects(write("a")), fallback("filesystem", tongs.Blocked)),
 		"default, all":  input(edit(), effects(write("a")), fallback("", tongs.Blocked)),
 		"spec":          input(tool("edit", "filesystem", tongs.Write, tongs.Blocked), effects(write("a"))),
@@ -84,9 +84,9 @@ func TestDesign4_Step1BlockedIsFinal(t *testing.T) {
 
 func TestDesign4_Step1BlockedInAnyLink(t *testing.T) {
 	for link := range 3 {
-		in := input(edit(), effects(write("a")), about("edit", tongs.PreApproved))
+		in := input(edit(), effects(write("a")), appliesToTool("edit", tongs.PreApproved))
 		in.Chain = append(in.Chain, nil, nil)
-		in.Chain[link] = append(in.Chain[link], untrusted(about("edit", tongs.Blocked)))
+		in.Chain[link] = append(in.Chain[link], untrusted(appliesToTool("edit", tongs.Blocked)))
 		in.Mode = tongs.ModeAll
 		want(t, in, tongs.Blocked, policy.StepBlocked)
 	}
@@ -115,7 +115,7 @@ func TestDesign4_Step2MustAskIsAskedInEveryMode(t *testing.T) {
 	hook := write(".git/hooks/pre-commit")
 	hook.MustAsk, hook.Why = true, "protected: git hooks run on commit"
 	for _, mode := range []tongs.Mode{tongs.ModeAll, tongs.ModeSafe, tongs.ModeNone} {
-		in := input(edit(), effects(hook, write("a")), about("edit", tongs.PreApproved))
+		in := input(edit(), effects(hook, write("a")), appliesToTool("edit", tongs.PreApproved))
 		in.Mode, in.Say = mode, decision(tongs.PreApproved)
 		v := want(t, in, tongs.Ask, policy.StepMustAsk)
 		if v.Rememberable || v.By != "must ask: protected: git hooks run on commit" {
@@ -127,7 +127,7 @@ func TestDesign4_Step2MustAskIsAskedInEveryMode(t *testing.T) {
 
 func TestDesign4_Step2ManagedAskIsAskedInEveryMode(t *testing.T) {
 	for _, mode := range []tongs.Mode{tongs.ModeAll, tongs.ModeSafe, tongs.ModeNone} {
-		in := input(edit(), effects(write("a")), at(tongs.LayerManaged, about("edit", tongs.Ask)), about("edit", tongs.PreApproved))
+		in := input(edit(), effects(write("a")), at(tongs.LayerManaged, appliesToTool("edit", tongs.Ask)), appliesToTool("edit", tongs.PreApproved))
 		in.Mode = mode
 		v := want(t, in, tongs.Ask, policy.StepMustAsk)
 		if v.Rememberable {
@@ -145,7 +145,7 @@ func TestDesign4_Step2ManagedAskIsAskedInEveryMode(t *testing.T) {
 
 func TestDesign4_Step3ModeNoneAsksForEveryCall(t *testing.T) {
 	free := tool("read_file", "filesystem", tongs.Read, tongs.PreApproved)
-	in := input(free, effects(read("a")), about("read_file", tongs.PreApproved))
+	in := input(free, effects(read("a")), appliesToTool("read_file", tongs.PreApproved))
 	in.Say, in.Default = decision(tongs.PreApproved), decision(tongs.PreApproved)
 	for _, mode := range []tongs.Mode{tongs.ModeNone, 2, 127, -2} {
 		in.Mode = mode
@@ -157,7 +157,7 @@ func TestDesign4_Step3ModeNoneAsksForEveryCall(t *testing.T) {
 }
 
 func TestDesign4_Step3ModeAllPreApproves(t *testing.T) {
-	in := input(shell(), effects(run("make"), post("example.com"), remove("a")), command("make", tongs.Ask), untrusted(about("shell", tongs.Ask)))
+	in := input(shell(), effects(run("make"), post("example.com"), remove("a")), command("make", tongs.Ask), untrusted(appliesToTool("shell", tongs.Ask)))
 	in.Mode = tongs.ModeAll
 	want(t, in, tongs.PreApproved, policy.StepMode)
 }
@@ -167,22 +167,22 @@ func TestDesign4_Step4StrictestExplicitWordWins(t *testing.T) {
 	src := tongs.Rule{Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "src/**", Layer: tongs.LayerWorkspace}
 	free, ask := src, src
 	free.Decision = tongs.PreApproved
-	want(t, input(edit(), in, about("edit", tongs.PreApproved)), tongs.PreApproved, policy.StepRule)
+	want(t, input(edit(), in, appliesToTool("edit", tongs.PreApproved)), tongs.PreApproved, policy.StepRule)
 	want(t, input(edit(), in, free), tongs.PreApproved, policy.StepRule)
-	v := want(t, input(edit(), in, about("edit", tongs.PreApproved), ask), tongs.Ask, policy.StepRule)
+	v := want(t, input(edit(), in, appliesToTool("edit", tongs.PreApproved), ask), tongs.Ask, policy.StepRule)
 	if v.Rule == nil || v.Rule.Pattern != "src/**" {
 		t.Errorf("decided by %v", v.Rule)
 	}
 	// An effect word is about the effects it matches, a tool word about all of the call.
 	want(t, input(edit(), effects(write("src/a.go"), write("b")), free), tongs.Ask, policy.StepDefault)
-	want(t, input(edit(), effects(write("src/a.go"), write("b")), about("edit", tongs.PreApproved)), tongs.PreApproved, policy.StepRule)
+	want(t, input(edit(), effects(write("src/a.go"), write("b")), appliesToTool("edit", tongs.PreApproved)), tongs.PreApproved, policy.StepRule)
 }
 
 func TestDesign4_Step4SayIsAWord(t *testing.T) {
 	in := input(tool("x", "", tongs.Read, tongs.PreApproved), effects(read("a")))
 	in.Say = decision(tongs.Ask)
 	want(t, in, tongs.Ask, policy.StepRule)
-	in.Chain = [][]tongs.Rule{{about("x", tongs.PreApproved)}}
+	in.Chain = [][]tongs.Rule{{appliesToTool("x", tongs.PreApproved)}}
 	want(t, in, tongs.Ask, policy.StepRule)
 	in.Say = decision(tongs.Blocked)
 	in.Mode = tongs.ModeAll
@@ -201,7 +201,7 @@ func TestDesign4_Step4SayOfUnreviewedModuleCountsAsAbsent(t *testing.T) {
 	in.Spec = &noDigest
 	want(t, in, tongs.Ask, policy.StepDefault)
 	in.Say = decision(tongs.Ask)
-	in.Chain = [][]tongs.Rule{{about("fib", tongs.PreApproved)}}
+	in.Chain = [][]tongs.Rule{{appliesToTool("fib", tongs.PreApproved)}}
 	want(t, in, tongs.Ask, policy.StepRule)
 }
 
@@ -230,7 +230,7 @@ func TestDesign4_Step5ReadsInTheWorkspaceAreFreeInSafe(t *testing.T) {
 }
 
 func TestDesign4_Step5CustomExternalAndMCPToolsAsk(t *testing.T) {
-	for _, kind := range []tongs.SourceKind{tongs.SourceCustom, tongs.SourceModule, tongs.SourceMCP, tongs.SourceWorker, "other"} {
+	for _, kind := range []tongs.SourceKind{tongs.SourceForge, tongs.SourceModule, tongs.SourceMCP, tongs.SourceWorker, "other"} {
 		in := input(outside(kind, "x", tongs.PreApproved), nil)
 		in.Default, in.Reviewed = decision(tongs.PreApproved), true
 		want(t, in, tongs.Ask, policy.StepAsk)

@@ -10,7 +10,7 @@ import (
 func TestDesign9_AliasesAreNamesInRules(t *testing.T) {
 	spec := tool("read_file", "filesystem", tongs.Read, tongs.PreApproved)
 	spec.Aliases = []string{"read"}
-	want(t, input(spec, effects(read("a")), about("read", tongs.Blocked)), tongs.Blocked, policy.StepBlocked)
+	want(t, input(spec, effects(read("a")), appliesToTool("read", tongs.Blocked)), tongs.Blocked, policy.StepBlocked)
 }
 
 func TestDesign9_WriteFileAsksOnOverwrite(t *testing.T) {
@@ -20,7 +20,7 @@ func TestDesign9_WriteFileAsksOnOverwrite(t *testing.T) {
 	want(t, in, tongs.PreApproved, policy.StepDefault)
 	in.Default = decision(tongs.Ask)
 	want(t, in, tongs.Ask, policy.StepDefault)
-	in.Default, in.Chain = decision(tongs.PreApproved), [][]tongs.Rule{{about("write_file", tongs.Ask)}}
+	in.Default, in.Chain = decision(tongs.PreApproved), [][]tongs.Rule{{appliesToTool("write_file", tongs.Ask)}}
 	want(t, in, tongs.Ask, policy.StepRule)
 }
 
@@ -28,9 +28,9 @@ func TestDesign9_NeedsApprovalBeatsDefaultsAndTheStrictestWordWins(t *testing.T)
 	in := input(outside(tongs.SourceModule, "fib", tongs.Ask), nil, fallback("custom", tongs.Ask))
 	in.Say, in.Reviewed = decision(tongs.PreApproved), true
 	want(t, in, tongs.PreApproved, policy.StepRule)
-	in.Chain[0] = append(in.Chain[0], about("fib", tongs.Ask))
+	in.Chain[0] = append(in.Chain[0], appliesToTool("fib", tongs.Ask))
 	want(t, in, tongs.Ask, policy.StepRule)
-	in.Say, in.Chain = decision(tongs.Ask), [][]tongs.Rule{{fallback("custom", tongs.PreApproved), about("fib", tongs.PreApproved)}}
+	in.Say, in.Chain = decision(tongs.Ask), [][]tongs.Rule{{fallback("custom", tongs.PreApproved), appliesToTool("fib", tongs.PreApproved)}}
 	want(t, in, tongs.Ask, policy.StepRule)
 }
 

@@ -21,13 +21,13 @@ func (f finding) words(in *Input, e *tongs.Effect) string {
 	case byMaybe:
 		return maybeWord + f.rule.String()
 	case byMark:
-		return "must ask: " + why(e)
+		return "must ask: " + reasonOf(e)
 	case byKind:
 		return "must ask: no known kind of effect"
 	case byMode:
 		return "mode " + in.Mode.String()
 	case bySteers:
-		return "steers agents: " + why(e)
+		return "steers agents: " + reasonOf(e)
 	case bySay:
 		return "say of " + in.Spec.Name
 	case byPlan:
@@ -55,13 +55,13 @@ func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 		rule := strings.TrimPrefix(by, maybeWord)
 		return fmt.Sprintf("It cannot be told whether %q is something that the rule %s is about.", what, rule)
 	case byMark:
-		return fmt.Sprintf("%q must be asked for each time: %s.", what, why(e))
+		return fmt.Sprintf("%q must be asked for each time: %s.", what, reasonOf(e))
 	case byKind:
 		return "The call has an effect of no known kind, which must be asked for each time."
 	case byMode:
 		return f.byMode()
 	case bySteers:
-		return fmt.Sprintf("%q changes what agents are told to do: %s.", what, why(e))
+		return fmt.Sprintf("%q changes what agents are told to do: %s.", what, reasonOf(e))
 	case bySay:
 		return fmt.Sprintf("The tool %s itself says %s.", in.Spec.Name, f.decision)
 	case byOther:
@@ -100,8 +100,8 @@ func (f finding) byMode() string {
 	return "Mode none asks for every call."
 }
 
-// why is the effect's own reason for being asked for.
-func why(e *tongs.Effect) string {
+// reasonOf is the effect's own reason for being asked for.
+func reasonOf(e *tongs.Effect) string {
 	if e.Why != "" {
 		return strings.TrimRight(e.Why, ".")
 	}

@@ -134,16 +134,16 @@ func (j *judge) remember(v *Verdict) bool {
 
 // coverable reports whether a grant may answer for the effect.
 func (j *judge) coverable(e *tongs.Effect) bool {
-	if opaque(e) && !j.itself(e) {
+	if opaque(e) && !j.standsForTool(e) {
 		return false
 	}
 	_, ok := proposal(e)
 	return ok
 }
 
-// itself reports whether an unknown effect stands for the tool as such, whose code a person knows: the tool has no plan,
+// standsForTool reports whether an unknown effect stands for the tool as such, whose code a person knows: the tool has no plan,
 // or it is one from outside, whose execution is the running of its own program. Approving that is approving the tool.
-func (j *judge) itself(e *tongs.Effect) bool {
+func (j *judge) standsForTool(e *tongs.Effect) bool {
 	own := !j.spec.Source.BuiltIn() && e.Kind == tongs.EffectExecute
 	return e.Unknown && j.lenient && (j.in.Unplanned || own)
 }

@@ -56,7 +56,7 @@ func input(spec *tongs.Spec, effects []tongs.Effect, rules ...tongs.Rule) policy
 
 func effects(e ...tongs.Effect) []tongs.Effect { return e }
 
-func about(toolName string, d tongs.Decision) tongs.Rule {
+func appliesToTool(toolName string, d tongs.Decision) tongs.Rule {
 	return tongs.Rule{Layer: tongs.LayerUser, Tool: toolName, Decision: d}
 }
 

@@ -158,7 +158,7 @@ func TestStrictWordsCannotBeEvadedBySpelling(t *testing.T) {
 		r := tongs.Rule{Effects: tongs.Kinds(bad.e.Kind), Pattern: bad.pattern, Decision: tongs.Blocked}
 		free := tool("x", "", tongs.AllPermissions, tongs.PreApproved)
 		for _, spec := range []*tongs.Spec{free, outside(tongs.SourceMCP, "s__x", tongs.Ask)} {
-			in := input(spec, effects(bad.e), r, about(spec.Name, tongs.PreApproved))
+			in := input(spec, effects(bad.e), r, appliesToTool(spec.Name, tongs.PreApproved))
 			in.Mode = tongs.ModeAll
 			want(t, in, tongs.Ask, policy.StepMustAsk)
 		}

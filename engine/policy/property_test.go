@@ -69,7 +69,7 @@ func (m maker) rules(n int) []tongs.Rule {
 func (m maker) input() policy.Input {
 	spec := &tongs.Spec{
 		Name: "edit", Toolset: pick(m, "filesystem", "custom", ""), Needs: tongs.Permissions(m.IntN(16)),
-		Default: pick(m, decisions[:2]...), Source: tongs.Source{Kind: pick(m, tongs.SourceBuiltin, tongs.SourceBuiltin, tongs.SourceCustom, tongs.SourceMCP)},
+		Default: pick(m, decisions[:2]...), Source: tongs.Source{Kind: pick(m, tongs.SourceBuiltin, tongs.SourceBuiltin, tongs.SourceForge, tongs.SourceMCP)},
 	}
 	if m.chance(70) {
 		spec.Source.Digest = "d"

@@ -34,7 +34,7 @@ func RuledBelow(in Input, dir tongs.Path) func(p tongs.Path) bool {
 	var patterns []string
 	for _, rules := range in.Chain {
 		for i := range rules {
-			if r := &rules[i]; j.speaks(r) && (sane(r.Decision) == tongs.Blocked || !matches(r.Pattern, dir)) {
+			if r := &rules[i]; j.hasPathRule(r) && (clampDecision(r.Decision) == tongs.Blocked || !matches(r.Pattern, dir)) {
 				patterns = append(patterns, r.Pattern)
 			}
 		}
@@ -59,14 +59,14 @@ func RuledTest(in Input, kind tongs.EffectKind, below *tongs.Path) (named func(t
 
 // names reports whether a rule that is in force asks for or blocks what its pattern names, and that is the effect at
 // hand.
-func (j *judge) names(r *tongs.Rule) bool { return j.speaks(r) && matches(r.Pattern, j.e.Path) }
+func (j *judge) names(r *tongs.Rule) bool { return j.hasPathRule(r) && matches(r.Pattern, j.e.Path) }
 
-// speaks reports whether a rule is in force that asks for or blocks paths by a pattern, for effects of the kind at hand.
-func (j *judge) speaks(r *tongs.Rule) bool {
-	if r.Pattern == "" || r.Fallback || !r.Effects.Has(j.e.Kind) || j.about(r) == notAbout {
+// hasPathRule reports whether a rule is in force that asks for or blocks paths by a pattern, for effects of the kind at hand.
+func (j *judge) hasPathRule(r *tongs.Rule) bool {
+	if r.Pattern == "" || r.Fallback || !r.Effects.Has(j.e.Kind) || j.appliesToTool(r) == notAbout {
 		return false
 	}
-	switch sane(r.Decision) {
+	switch clampDecision(r.Decision) {
 	case tongs.PreApproved:
 		return false
 	case tongs.Ask:

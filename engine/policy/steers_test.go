@@ -21,10 +21,10 @@ func TestInstructionsAreAskedFor(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	path := tongs.Rule{Layer: tongs.LayerUser, Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "**", Decision: tongs.PreApproved}
-	for _, rule := range []tongs.Rule{about("edit", tongs.PreApproved), path, fallback("filesystem", tongs.PreApproved)} {
+	for _, rule := range []tongs.Rule{appliesToTool("edit", tongs.PreApproved), path, fallback("filesystem", tongs.PreApproved)} {
 		want(t, input(edit(), effects(instructions("sub/CLAUDE.md")), rule), tongs.Ask, policy.StepSteers)
 	}
-	want(t, input(edit(), effects(instructions("AGENTS.md")), about("edit", tongs.Blocked)), tongs.Blocked, policy.StepBlocked)
+	want(t, input(edit(), effects(instructions("AGENTS.md")), appliesToTool("edit", tongs.Blocked)), tongs.Blocked, policy.StepBlocked)
 	free.Mode = tongs.ModeAll
 	want(t, free, tongs.PreApproved, policy.StepMode)
 	free.Mode = tongs.ModeNone

@@ -271,20 +271,20 @@ func (j *judge) word() (finding, bool) {
 		f.decision, f.cause, f.rule = j.w.word.decision, byRule, j.w.word.rule
 		spoken = true
 	}
-	if d, ok := j.say(); ok && (!spoken || d > f.decision) {
+	if d, ok := j.toolDefault(); ok && (!spoken || d > f.decision) {
 		f.decision, f.cause, f.rule = d, bySay, nil
 		spoken = true
 	}
 	return j.sending(f), spoken
 }
 
-// say returns the tool's own word, where it counts. Leniency needs code that a person knows, and a tool that hides a
+// toolDefault returns the tool's own word, where it counts. Leniency needs code that a person knows, and a tool that hides a
 // built-in one cannot talk itself out of the question that it inherits.
-func (j *judge) say() (tongs.Decision, bool) {
+func (j *judge) toolDefault() (tongs.Decision, bool) {
 	if j.in.Say == nil {
 		return tongs.Ask, false
 	}
-	d := sane(*j.in.Say)
+	d := clampDecision(*j.in.Say)
 	if d == tongs.PreApproved && (!j.lenient || j.in.Shadowed != nil && j.in.Shadowed.Default != tongs.PreApproved) {
 		return tongs.Ask, false
 	}
@@ -300,9 +300,9 @@ func (j *judge) byDefault() (finding, bool) {
 	case j.incidental():
 		f.decision, f.cause = tongs.PreApproved, byOther
 	case own != nil && (j.spec.Source.BuiltIn() || *own != tongs.PreApproved):
-		f.decision, f.cause = sane(*own), byPlan
+		f.decision, f.cause = clampDecision(*own), byPlan
 	case j.spec.Source.BuiltIn() || j.spec.Default != tongs.PreApproved:
-		f.decision, f.cause = sane(j.spec.Default), bySpec
+		f.decision, f.cause = clampDecision(j.spec.Default), bySpec
 	default:
 		found = false
 	}
@@ -333,8 +333,8 @@ func (j *judge) sending(f finding) finding {
 	return f
 }
 
-// sane maps any value to one of the three decisions, an unknown one to the stricter neighbour.
-func sane(d tongs.Decision) tongs.Decision {
+// clampDecision maps any value to one of the three decisions, an unknown one to the stricter neighbour.
+func clampDecision(d tongs.Decision) tongs.Decision {
 	switch {
 	case d > tongs.Ask:
 		return tongs.Blocked

@@ -14,7 +14,7 @@ import (
 // a malformed rule strictly, which is safe but seldom what was meant.
 func Validate(r tongs.Rule) error {
 	switch {
-	case sane(r.Decision) != r.Decision:
+	case clampDecision(r.Decision) != r.Decision:
 		return fmt.Errorf("decision %d is not one of preApproved, ask, blocked", int(r.Decision))
 	case r.Layer > tongs.LayerWorker:
 		return fmt.Errorf("layer %d is not one of managed, user, workspace, worker", int(r.Layer))

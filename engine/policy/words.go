@@ -136,11 +136,11 @@ type application struct {
 
 // apply decides whether and how a rule counts.
 func (j *judge) apply(r *tongs.Rule) application {
-	d := sane(r.Decision)
+	d := clampDecision(r.Decision)
 	if r.Effects != 0 && !r.Effects.Has(j.e.Kind) && !j.mayDelete(r) {
 		return application{}
 	}
-	about := j.about(r)
+	about := j.appliesToTool(r)
 	if about == notAbout {
 		return application{}
 	}
@@ -152,7 +152,7 @@ func (j *judge) apply(r *tongs.Rule) application {
 			return application{}
 		}
 	}
-	return application{meets: j.meet(r, d), decision: d, narrow: narrow}
+	return application{meets: j.appliesToEffect(r, d), decision: d, narrow: narrow}
 }
 
 // mayDelete reports whether a word about deletes bears on the effect: an unknown write may be one.
@@ -160,8 +160,8 @@ func (j *judge) mayDelete(r *tongs.Rule) bool {
 	return j.e.Kind == tongs.EffectWrite && opaque(j.e) && r.Effects.Has(tongs.EffectDelete) && r.Decision != tongs.PreApproved
 }
 
-// meet decides whether the effect is one that the rule is about.
-func (j *judge) meet(r *tongs.Rule, d tongs.Decision) meeting {
+// appliesToEffect decides whether the effect is one that the rule is about.
+func (j *judge) appliesToEffect(r *tongs.Rule, d tongs.Decision) meeting {
 	lenient := d == tongs.PreApproved
 	switch {
 	case r.Effects == 0 && r.Pattern == "":
@@ -173,13 +173,13 @@ func (j *judge) meet(r *tongs.Rule, d tongs.Decision) meeting {
 		}
 		return maybe
 	case !r.Effects.Has(j.e.Kind):
-		return j.perhaps()
+		return j.mayApplyUnknown()
 	case r.Pattern == "":
 		return yes
 	case opaque(j.e) && lenient:
 		return no
 	case opaque(j.e):
-		return j.perhaps()
+		return j.mayApplyUnknown()
 	case lenient:
 		return leniently(r.Pattern, j.e)
 	default:
@@ -187,9 +187,9 @@ func (j *judge) meet(r *tongs.Rule, d tongs.Decision) meeting {
 	}
 }
 
-// perhaps is maybe for an unknown effect, except where the tool has no permission for that kind: then there is
+// mayApplyUnknown is maybe for an unknown effect, except where the tool has no permission for that kind: then there is
 // nothing that it could do.
-func (j *judge) perhaps() meeting {
+func (j *judge) mayApplyUnknown() meeting {
 	if j.spec.Source.BuiltIn() && !(j.spec.Needs | j.spec.Optional).Has(j.e.Kind.Permission()) {
 		return no
 	}
@@ -205,9 +205,9 @@ const (
 	aboutFully
 )
 
-// about decides whether the rule is about the tool. A rule that is about a shadowed built-in, or about the toolset of a
+// appliesToTool decides whether the rule is about the tool. A rule that is about a shadowed built-in, or about the toolset of a
 // redirecting tool, was written without knowing of the tool that would run: only its strictness counts.
-func (j *judge) about(r *tongs.Rule) aboutness {
+func (j *judge) appliesToTool(r *tongs.Rule) aboutness {
 	if r.Tool == "" && r.Toolset == "" {
 		return aboutFully
 	}

@@ -33,7 +33,7 @@ func TestReady(t *testing.T) {
 		case 2:
 			panic("boom")
 		case 3:
-			return tool(t, tongs.SourceCustom, "slow"), nil
+			return tool(t, tongs.SourceForge, "slow"), nil
 		case 4:
 			return nil, nil
 		}

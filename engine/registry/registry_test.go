@@ -43,7 +43,7 @@ func names(tools []tongs.Tool) string {
 }
 
 func TestRegister(t *testing.T) {
-	const b, c, m, x, w = tongs.SourceBuiltin, tongs.SourceCustom, tongs.SourceModule, tongs.SourceMCP, tongs.SourceWorker
+	const b, c, m, x, w = tongs.SourceBuiltin, tongs.SourceForge, tongs.SourceModule, tongs.SourceMCP, tongs.SourceWorker
 	type step struct {
 		kind  tongs.SourceKind
 		names string
@@ -69,12 +69,12 @@ func TestRegister(t *testing.T) {
 		{name: "alias of itself", tools: []step{{b, "a a", none}}, fail: `alias "a" of`},
 		{name: "bad name", tools: []step{{b, "a", func(s *tongs.Spec) { s.Aliases = []string{"no good"} }}}, fail: `alias "no good"`},
 		{
-			name: "custom over built-in", tools: []step{{b, "a x", none}, {b, "b", none}, {c, "a", none}}, list: "builtin:b custom:a",
-			lookups: map[string]string{"a": "custom:a a", "x": "custom:a a", "b": "builtin:b"}, warnings: 1,
+			name: "custom over built-in", tools: []step{{b, "a x", none}, {b, "b", none}, {c, "a", none}}, list: "builtin:b forge:a",
+			lookups: map[string]string{"a": "forge:a a", "x": "forge:a a", "b": "builtin:b"}, warnings: 1,
 		},
 		{
-			name: "in the other order", tools: []step{{c, "a", none}, {b, "a", none}}, list: "custom:a",
-			lookups: map[string]string{"a": "custom:a a"}, warnings: 1,
+			name: "in the other order", tools: []step{{c, "a", none}, {b, "a", none}}, list: "forge:a",
+			lookups: map[string]string{"a": "forge:a a"}, warnings: 1,
 		},
 		{name: "module over built-in", tools: []step{{b, "a", none}, {m, "a", none}}, list: "module:a", warnings: 1},
 		{name: "MCP over built-in", tools: []step{{b, "a", none}, {x, "a", none}}, list: "mcp:a", warnings: 1},
@@ -83,23 +83,23 @@ func TestRegister(t *testing.T) {
 		{name: "custom over custom", tools: []step{{c, "a", none}, {c, "a", none}}, fail: `name "a"`},
 		{name: "MCP over custom", tools: []step{{b, "a", none}, {c, "a", none}, {x, "a", none}}, fail: `name "a"`},
 		{
-			name: "custom takes an alias", tools: []step{{b, "shell bash sh", none}, {c, "bash", none}}, list: "builtin:shell custom:bash",
-			lookups: map[string]string{"bash": "custom:bash shell", "shell": "builtin:shell", "sh": "builtin:shell"}, warnings: 1,
+			name: "custom takes an alias", tools: []step{{b, "shell bash sh", none}, {c, "bash", none}}, list: "builtin:shell forge:bash",
+			lookups: map[string]string{"bash": "forge:bash shell", "shell": "builtin:shell", "sh": "builtin:shell"}, warnings: 1,
 		},
 		{
-			name: "alias takes an alias", tools: []step{{b, "shell bash", none}, {c, "mine bash", none}}, list: "builtin:shell custom:mine",
-			lookups: map[string]string{"bash": "custom:mine shell", "mine": "custom:mine shell"}, warnings: 1,
+			name: "alias takes an alias", tools: []step{{b, "shell bash", none}, {c, "mine bash", none}}, list: "builtin:shell forge:mine",
+			lookups: map[string]string{"bash": "forge:mine shell", "mine": "forge:mine shell"}, warnings: 1,
 		},
 		{name: "alias never takes a name", tools: []step{{b, "shell", none}, {c, "mine shell", none}}, fail: `an alias cannot take a name`},
 		{name: "control name", tools: []step{{b, "forge", control}, {c, "forge", none}}, fail: "is a control tool"},
 		{name: "control name by MCP", tools: []step{{x, "forge", none}, {b, "forge", control}}, fail: "is a control tool"},
 		{name: "control alias", tools: []step{{b, "forge f", control}, {c, "f", none}}, fail: "is a control tool"},
 		{name: "control alias by alias", tools: []step{{b, "forge f", control}, {c, "g f", none}}, fail: "is a control tool"},
-		{name: "control of a custom tool", tools: []step{{b, "a", none}, {c, "a", control}}, list: "custom:a", warnings: 1},
+		{name: "control of a custom tool", tools: []step{{b, "a", none}, {c, "a", control}}, list: "forge:a", warnings: 1},
 		{name: "two built-ins at once", tools: []step{{b, "a x", none}, {b, "b y", none}, {c, "x y", none}}, fail: "two built-in tools"},
 		{
-			name: "name and alias of one", tools: []step{{b, "a x", none}, {c, "a x", none}}, list: "custom:a",
-			lookups: map[string]string{"x": "custom:a a"}, warnings: 1,
+			name: "name and alias of one", tools: []step{{b, "a x", none}, {c, "a x", none}}, list: "forge:a",
+			lookups: map[string]string{"x": "forge:a a"}, warnings: 1,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestRegisterAllIsAllOrNothing(t *testing.T) {
 }
 
 func TestReplaceAndUnregister(t *testing.T) {
-	const b, c = tongs.SourceBuiltin, tongs.SourceCustom
+	const b, c = tongs.SourceBuiltin, tongs.SourceForge
 	r, err := registry.New(tool(t, b, "a old"), tool(t, b, "z"))
 	if err != nil {
 		t.Fatal(err)

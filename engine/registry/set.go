@@ -254,7 +254,7 @@ func mayShadow(above, below *tongs.Spec, word string, aliasOverName bool) error 
 	case aliasOverName:
 		return fmt.Errorf("alias %q of %s is the name of %s; an alias cannot take a name",
 			word, describe(above), describe(below))
-	case kind != tongs.SourceCustom && kind != tongs.SourceModule && kind != tongs.SourceMCP:
+	case kind != tongs.SourceForge && kind != tongs.SourceModule && kind != tongs.SourceMCP:
 		return fmt.Errorf("%s cannot take the word %q of %s; rename it", describe(above), word, describe(below))
 	}
 	return nil

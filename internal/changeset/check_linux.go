@@ -92,7 +92,7 @@ func (k *checker) change(c *Change) (why string, err error) {
 	rel := k.s.opt.Layers[c.layer].rel(c.Path)
 	if c.From != nil {
 		from := k.s.opt.Layers[c.layer].rel(*c.From)
-		if why, err = k.goes(c.layer, from, true); why != "" || err != nil {
+		if why, err = k.checkRemoved(c.layer, from, true); why != "" || err != nil {
 			if why != "" {
 				why = from + ", which it was moved from: " + why
 			}
@@ -104,22 +104,22 @@ func (k *checker) change(c *Change) (why string, err error) {
 		if c.lost {
 			return whyGone, nil
 		}
-		return k.comes(c.layer, rel, c.stems)
+		return k.checkCreated(c.layer, rel, c.stems)
 	case Deleted:
-		return k.goes(c.layer, rel, true)
+		return k.checkRemoved(c.layer, rel, true)
 	}
-	return k.goes(c.layer, rel, false)
+	return k.checkRemoved(c.layer, rel, false)
 }
 
-// comes checks a place where nothing is. What stems from the tree was moved there, or it was there and somebody removed
+// checkCreated checks a place where nothing is. What stems from the tree was moved there, or it was there and somebody removed
 // it: then the directory changed.
-func (k *checker) comes(layer int, rel string, stems bool) (string, error) {
+func (k *checker) checkCreated(layer int, rel string, stems bool) (string, error) {
 	why, err := k.above(layer, path.Dir(rel))
 	if why != "" || err != nil {
 		return why, err
 	}
 	l := &k.s.opt.Layers[layer]
-	low, err := l.had(rel)
+	low, err := l.statInTree(rel)
 	switch {
 	case err != nil:
 		return "", err
@@ -128,21 +128,21 @@ func (k *checker) comes(layer int, rel string, stems bool) (string, error) {
 	case !stems || k.second:
 		return "", nil
 	}
-	dir, err := l.had(path.Dir(rel))
+	dir, err := l.statInTree(path.Dir(rel))
 	if err == nil && dir != nil && dir.Ctim.Nano() > l.Began {
 		why = "it is gone, or something else in its directory changed while the command moved it there"
 	}
 	return why, err
 }
 
-// goes checks what is replaced or, with removed, removed.
-func (k *checker) goes(layer int, rel string, removed bool) (string, error) {
+// checkRemoved checks what is replaced or, with removed, removed.
+func (k *checker) checkRemoved(layer int, rel string, removed bool) (string, error) {
 	why, err := k.above(layer, path.Dir(rel))
 	if why != "" || err != nil {
 		return why, err
 	}
 	l := &k.s.opt.Layers[layer]
-	low, err := l.had(rel)
+	low, err := l.statInTree(rel)
 	switch {
 	case err != nil:
 		return "", err
@@ -214,7 +214,7 @@ func (k *checker) above(layer int, rel string) (string, error) {
 
 func (k *checker) same(key dirKey) (string, error) {
 	l, rel := &k.s.opt.Layers[key.layer], key.rel
-	low, err := l.had(rel)
+	low, err := l.statInTree(rel)
 	if err != nil {
 		return "", err
 	}
@@ -225,7 +225,7 @@ func (k *checker) same(key dirKey) (string, error) {
 		}
 		return "", nil
 	}
-	was, merged := l.was(rel)
+	was, merged := l.inodeInTree(rel)
 	switch {
 	case !merged:
 		return "", nil // it is one that the program made
@@ -245,9 +245,9 @@ func (k *checker) same(key dirKey) (string, error) {
 	return "", nil
 }
 
-// was returns the inode that a directory of the tree had, 0 where that is not known, and whether the tree had it and the
+// inodeInTree returns the inode that a directory of the tree had, 0 where that is not known, and whether the tree had it and the
 // program left it.
-func (l *Layer) was(rel string) (inode uint64, merged bool) {
+func (l *Layer) inodeInTree(rel string) (inode uint64, merged bool) {
 	up, err := look(l.upper(rel))
 	if err != nil || up == nil || up.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return 0, false
@@ -269,6 +269,6 @@ func (k *checker) moved(l *Layer, rel string, low *unix.Stat_t) bool {
 	if low.Ctim != low.Mtim {
 		return true
 	}
-	parent, err := l.had(path.Dir(rel))
+	parent, err := l.statInTree(path.Dir(rel))
 	return err != nil || parent == nil || parent.Ctim.Nano() > l.Began
 }

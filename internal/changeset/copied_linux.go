@@ -20,7 +20,7 @@ func (r *reader) compareDir(rel string) error {
 	if err != nil {
 		return err
 	}
-	low, err := r.layer.had(rel)
+	low, err := r.layer.statInTree(rel)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (r *reader) compareEntry(rel string) error {
 	if err != nil {
 		return err
 	}
-	low, err := r.layer.had(rel)
+	low, err := r.layer.statInTree(rel)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (c *Change) line() string {
 	case c.Kind == Mode:
 		what = fmt.Sprintf(" (%s becomes %s)", c.Before.Mode, c.After.Mode)
 	case c.Kind == Modified && c.Before.Type != c.After.Type:
-		what = fmt.Sprintf(" (%s becomes %s)", c.thing(c.Before), c.thing(c.After))
+		what = fmt.Sprintf(" (%s becomes %s)", c.describeSide(c.Before), c.describeSide(c.After))
 	case c.Entries > 0:
 		what = fmt.Sprintf(" (a directory with %d entries, %s)", c.Entries, text.Size(c.Bytes))
 	case c.After.Type == journal.Dir || c.Kind == Deleted && c.Before.Type == journal.Dir:
@@ -87,8 +87,8 @@ func (c *Change) line() string {
 	return fmt.Sprintf("%-9s %s%s", c.Kind, named(c.Path), what)
 }
 
-// thing says in words what a side of the change is.
-func (c *Change) thing(s journal.State) string {
+// describeSide says in words what a side of the change is.
+func (c *Change) describeSide(s journal.State) string {
 	switch {
 	case s.Type == journal.File:
 		return "a file of " + text.Size(s.Size)

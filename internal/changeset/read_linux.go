@@ -120,8 +120,8 @@ func look(path string) (*unix.Stat_t, error) {
 	}
 }
 
-// had returns what is at a path of the tree, nil where there is nothing. No link is followed on the way.
-func (l *Layer) had(rel string) (*unix.Stat_t, error) {
+// statInTree returns what is at a path of the tree, nil where there is nothing. No link is followed on the way.
+func (l *Layer) statInTree(rel string) (*unix.Stat_t, error) {
 	dir := path.Dir(rel)
 	if dir == "." {
 		return look(l.lower(rel))
@@ -167,7 +167,7 @@ func (r *reader) entry(rel string, hidden, covered bool) error {
 	}
 	var low *unix.Stat_t
 	if !hidden {
-		if low, err = r.layer.had(rel); err != nil {
+		if low, err = r.layer.statInTree(rel); err != nil {
 			return err
 		}
 	}
@@ -211,7 +211,7 @@ func (r *reader) goneOr(rel string, low *unix.Stat_t) error {
 
 // gone notes that what the tree has at a path goes, with all that is in it.
 func (r *reader) gone(rel string) error {
-	low, err := r.layer.had(rel)
+	low, err := r.layer.statInTree(rel)
 	if err != nil || low == nil {
 		return err
 	}

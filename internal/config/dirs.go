@@ -190,12 +190,12 @@ func realDir(dir string) (string, error) {
 // Apart refuses private directories (configuration, state) that lie in the workspace, or the workspace in one of
 // them: a tool that can write the workspace could then write its own rules.
 func Apart(workspace string, private ...string) error {
-	ws := realest(workspace)
+	ws := resolveExisting(workspace)
 	for _, dir := range private {
 		if dir == "" {
 			continue
 		}
-		p := realest(dir)
+		p := resolveExisting(dir)
 		if inside(p, ws) {
 			return tongs.Errorf(tongs.CodeConfigError,
 				"the workspace %s contains %s, which tools must not reach; choose a workspace below it, or move the directory with %s or %s",
@@ -209,8 +209,8 @@ func Apart(workspace string, private ...string) error {
 	return nil
 }
 
-// realest follows the links of a path as far as it exists.
-func realest(path string) string {
+// resolveExisting follows the links of a path as far as it exists.
+func resolveExisting(path string) string {
 	path = filepath.Clean(path)
 	rest := ""
 	for dir := path; ; {
@@ -231,4 +231,4 @@ func inside(path, dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-func samePlace(a, b string) bool { return b != "" && realest(a) == realest(b) }
+func samePlace(a, b string) bool { return b != "" && resolveExisting(a) == resolveExisting(b) }

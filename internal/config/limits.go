@@ -46,7 +46,7 @@ type Limits struct {
 	ShellTimeoutMax time.Duration // a command at most
 	CodeTimeout     time.Duration // run_code, where the call names no timeout
 	CodeTimeoutMax  time.Duration // run_code at most
-	CustomTimeout   time.Duration // a custom tool
+	ForgeTimeout    time.Duration // a custom tool
 	WebTimeout      time.Duration // web_fetch and web_search, where the call names no timeout
 	WebTimeoutMax   time.Duration // web_fetch at most
 
@@ -132,7 +132,7 @@ var limitSettings = []setting{
 	{"shellTimeoutMax", seconds, int64(600 * time.Second), int64(time.Second), int64(day)},
 	{"codeTimeout", seconds, int64(60 * time.Second), int64(time.Second), int64(day)},
 	{"codeTimeoutMax", seconds, int64(600 * time.Second), int64(time.Second), int64(day)},
-	{"customTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
+	{"forgeTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
 	{"webTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
 	{"webTimeoutMax", seconds, int64(120 * time.Second), int64(time.Second), int64(day)},
 	{"commandCPU", seconds, int64(time.Hour), int64(time.Second), int64(30 * day)},
@@ -190,7 +190,7 @@ func (l *Limits) fields() map[string]*int64 {
 		"webFree": &l.WebFree, "webFreeTotal": &l.WebFreeTotal,
 		"shellTimeout": (*int64)(&l.ShellTimeout), "shellTimeoutMax": (*int64)(&l.ShellTimeoutMax),
 		"codeTimeout": (*int64)(&l.CodeTimeout), "codeTimeoutMax": (*int64)(&l.CodeTimeoutMax),
-		"customTimeout": (*int64)(&l.CustomTimeout), "webTimeout": (*int64)(&l.WebTimeout),
+		"forgeTimeout": (*int64)(&l.ForgeTimeout), "webTimeout": (*int64)(&l.WebTimeout),
 		"webTimeoutMax": (*int64)(&l.WebTimeoutMax),
 		"commandCPU":    (*int64)(&l.CommandCPU), "commandMemory": &l.CommandMemory, "commandProcesses": &l.CommandProcesses,
 		"commandFileSize": &l.CommandFileSize, "commandDisk": &l.CommandDisk, "commandFiles": &l.CommandFiles,

@@ -70,7 +70,7 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 		p.scratch = dir
 	}
 	var err error
-	if p.onCopy, err = c.aside(ctx, cmd, background); err != nil {
+	if p.onCopy, err = c.runsOnCopy(ctx, cmd, background); err != nil {
 		return nil, err
 	}
 	policy, err := p.policy()
@@ -85,7 +85,7 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 		c.permit.Sent("ran " + strings.Join(cmd.Argv, " "))
 	}
 	if err := p.begin(ctx, run); err != nil {
-		return nil, p.beforehand(err)
+		return nil, p.askBefore(err)
 	}
 	return p, nil
 }
@@ -272,7 +272,7 @@ func (p *process) finish(ctx context.Context) {
 // finishCopy has what the program did to a copy decided. What failed for want of something that can be asked for, or was
 // cut off, leaves nothing.
 func (p *process) finishCopy(ctx context.Context, res *sandbox.Result, need *tongs.Need) {
-	p.held.add(p.hold(beside(res), p.effects))
+	p.held.add(p.hold(plantedOutside(res), p.effects))
 	var told *tongs.Changed
 	switch {
 	case p.err != nil || ctx.Err() != nil:

@@ -38,8 +38,8 @@ func (c *Confiner) Outcomes(ctx context.Context) bool {
 	return c.opt.Changes != nil && c.opt.Layers != "" && c.Full(ctx)
 }
 
-// aside reports whether the program runs on a copy.
-func (c *commands) aside(ctx context.Context, cmd *tongs.Command, background bool) (bool, error) {
+// runsOnCopy reports whether the program runs on a copy.
+func (c *commands) runsOnCopy(ctx context.Context, cmd *tongs.Command, background bool) (bool, error) {
 	if cmd.ReadOnly || !cmd.OnCopy && !c.permit.OnCopy() {
 		return false, nil
 	}
@@ -74,9 +74,9 @@ func (c *commands) overlay(p *sandbox.Policy) {
 	}
 }
 
-// beforehand turns the refusal of a copy, for a call that nobody decided yet, into what must be decided then: somebody is
+// askBefore turns the refusal of a copy, for a call that nobody decided yet, into what must be decided then: somebody is
 // asked before it runs.
-func (p *process) beforehand(err error) error {
+func (p *process) askBefore(err error) error {
 	if !p.onCopy || p.cmd.OnCopy || tongs.CodeOf(err) != tongs.CodeSandboxUnavailable || p.permit.Call().DryRun {
 		return err
 	}
@@ -87,8 +87,8 @@ func (p *process) beforehand(err error) error {
 	}
 }
 
-// beside are the names that a program planted where it wrote directly, although it ran on a copy.
-func beside(res *sandbox.Result) (names []string) {
+// plantedOutside are the names that a program planted where it wrote directly, although it ran on a copy.
+func plantedOutside(res *sandbox.Result) (names []string) {
 	if res.Overlay == nil {
 		return res.Report.Planted
 	}
@@ -194,7 +194,7 @@ func describe(changes []changeset.Change) []tongs.Change {
 			Path: c.Path, Kind: tongs.ChangeKind(c.Kind), From: c.From, Type: types[c.After.Type],
 			Before: c.Before.Size + c.Bytes, After: c.After.Size,
 		}
-		d.Protected = leads(&c)
+		d.Protected = linkTarget(&c)
 		switch c.Kind {
 		case changeset.Modified:
 			d.Was = types[c.Before.Type]
@@ -248,8 +248,8 @@ func (p *process) obeyed(changes []tongs.Change, names map[string]bool) {
 	}
 }
 
-// leads says where a link leads that leaves its root, "" for any other.
-func leads(c *changeset.Change) string {
+// linkTarget says where a link leads that leaves its root, "" for any other.
+func linkTarget(c *changeset.Change) string {
 	to := c.After.Target
 	if c.After.Type != journal.Link || !path.IsAbs(to) && filepath.IsLocal(path.Join(path.Dir(c.Path.Rel), to)) {
 		return ""

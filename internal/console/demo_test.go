@@ -69,10 +69,10 @@ func demo(s *stand) {
 	s.toolStates = []ToolState{
 		{
 			Name: "word-count", Status: "changed", Detail: "it changed since you approved it", Description: "Counts words.",
-			Source: tongs.Source{Kind: tongs.SourceCustom, Name: "word-count"}, Next: "tongs forge approve word-count",
+			Source: tongs.Source{Kind: tongs.SourceForge, Name: "word-count"}, Next: "tongs forge approve word-count",
 			Diff: "--- word-count.go\n+++ word-count.go\n@@ -1,3 +1,3 @@\n package main\n-const max = 10\n+const max = 1000\n \n",
 		},
-		{Name: "slugify", Status: "not built", Description: "Makes a name for a URL.", Source: tongs.Source{Kind: tongs.SourceCustom, Name: "slugify"}, Next: "tongs forge build slugify"},
+		{Name: "slugify", Status: "not built", Description: "Makes a name for a URL.", Source: tongs.Source{Kind: tongs.SourceForge, Name: "slugify"}, Next: "tongs forge build slugify"},
 	}
 }
 

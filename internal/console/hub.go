@@ -58,12 +58,12 @@ func NewHub() *Hub {
 func (h *Hub) Observe(e engine.Event) {
 	h.live.observe(e)
 	if e.Kind != engine.Staged {
-		h.poke()
+		h.wakeSoon()
 	}
 }
 
-// poke has the hub look for news soon.
-func (h *Hub) poke() {
+// wakeSoon has the hub look for news soon.
+func (h *Hub) wakeSoon() {
 	select {
 	case h.wake <- struct{}{}:
 	default:
@@ -248,7 +248,7 @@ func (h *Hub) pumpLive() {
 		}
 	}
 	h.mu.Unlock()
-	progress, outputs := h.live.news(open)
+	progress, outputs := h.live.newOutput(open)
 	if len(progress) > 0 {
 		h.broadcast(message("progress", 0, progress), nil)
 	}
@@ -284,7 +284,7 @@ func (h *Hub) askAgain() {
 	h.pumping.Lock()
 	h.asked = time.Time{}
 	h.pumping.Unlock()
-	h.poke()
+	h.wakeSoon()
 }
 
 // counts are for /metrics.

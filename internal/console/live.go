@@ -184,8 +184,8 @@ type outputNews struct {
 // maxProgress is how many calls are told of at a time; the rest is told of soon.
 const maxProgress = 200
 
-// news returns what running calls printed and reported since the last time, the output only of those that are open.
-func (l *live) news(open map[string]bool) ([]progress, []outputNews) {
+// newOutput returns what running calls printed and reported since the last time, the output only of those that are open.
+func (l *live) newOutput(open map[string]bool) ([]progress, []outputNews) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var list []progress

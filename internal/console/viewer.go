@@ -100,7 +100,7 @@ func (h *Hub) join(ctx context.Context, call string) (*viewer, int64, questionNe
 	}
 	v := &viewer{call: call, wake: make(chan struct{}, 1)}
 	h.viewers[v] = struct{}{}
-	h.poke()
+	h.wakeSoon()
 	return v, h.last, news, nil
 }
 

@@ -180,7 +180,7 @@ func (t *runTool) Redirect(call *tongs.Call) (*tongs.Redirect, error) {
 	}
 	return &tongs.Redirect{
 		Tool: in.Tool, Args: in.Arguments, Timeout: time.Duration(in.Timeout * float64(time.Second)),
-		Kinds: []tongs.SourceKind{tongs.SourceCustom},
+		Kinds: []tongs.SourceKind{tongs.SourceForge},
 	}, nil
 }
 

@@ -65,7 +65,7 @@ func newBench(t testing.TB, o workbench.Options, change ...func(*forge.Options))
 	opt.Registry, err = registry.New(append(list, own...)...)
 	b.Must(err)
 	b.registry = opt.Registry
-	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceCustom: &current{b: b}}
+	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceForge: &current{b: b}}
 	opt.OnResult = func(*tongs.Call, *tongs.Result) { b.refresh() }
 	b.Engine, err = engine.New(opt)
 	b.Must(err)

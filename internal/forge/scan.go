@@ -70,11 +70,11 @@ func (s *Set) Scan() (changed bool, err error) {
 	began := time.Now()
 	defer func() { s.cost.add(time.Since(began)) }()
 	if s.watch != nil {
-		heard := s.watch.heard()
+		heard := s.watch.changedDirs()
 		if heard == nil && began.Sub(s.scanned) < watchTime {
 			return false, nil
 		}
-		changed, err = s.rescan(s.doubt(heard))
+		changed, err = s.rescan(s.knownUnheard(heard))
 		if heard == nil && !changed && err == nil {
 			s.scanned = began
 			return false, nil
@@ -125,8 +125,8 @@ func (s *Set) dirs() []string {
 	return dirs
 }
 
-// doubt is what was known, less what was heard of: that is read again, whatever its stat identity.
-func (s *Set) doubt(heard map[string]bool) *snapshot {
+// knownUnheard is what was known, less what was heard of: that is read again, whatever its stat identity.
+func (s *Set) knownUnheard(heard map[string]bool) *snapshot {
 	known := *s.current.Load()
 	if len(heard) == 0 {
 		return s.current.Load()

@@ -137,7 +137,7 @@ func (s *Set) States() []tongs.SourceState {
 
 func (e *entry) state() tongs.SourceState {
 	st := tongs.SourceState{
-		Kind: tongs.SourceCustom, Name: e.name, Status: e.status(), Where: e.dir, Digest: e.digest, Language: e.source(),
+		Kind: tongs.SourceForge, Name: e.name, Status: e.status(), Where: e.dir, Digest: e.digest, Language: e.source(),
 		ApprovedBy: e.record.ApprovedBy, ApprovedAt: e.record.ApprovedAt,
 	}
 	if e.manifest != nil {
@@ -171,7 +171,7 @@ func (s *Set) Tools() []tongs.Tool {
 // Reviewed reports whether a person approved a tool of this source.
 func (s *Set) Reviewed(src tongs.Source) bool {
 	e := s.current.Load().find(src.Name)
-	return e != nil && src.Kind == tongs.SourceCustom && src.Digest != "" && e.record.Digest == src.Digest && !e.record.Disabled
+	return e != nil && src.Kind == tongs.SourceForge && src.Digest != "" && e.record.Digest == src.Digest && !e.record.Disabled
 }
 
 // find returns the entry of a tool, looked at again.
@@ -246,8 +246,8 @@ func (s *Set) copied(want string) (*content, error) {
 	return c, nil
 }
 
-// sound reports whether the copy of what was approved is that. One that has the stat identities it had is not read again.
-func (s *Set) sound(want string) bool {
+// copyIntact reports whether the copy of what was approved is that. One that has the stat identities it had is not read again.
+func (s *Set) copyIntact(want string) bool {
 	known, ok := s.verified.Load(want)
 	now, err := list(s.store.copyOf(want))
 	if ok && err == nil && sameStamps(now, known.([]file)) {
@@ -278,7 +278,7 @@ func (s *Set) Approve(_ context.Context, review *tongs.Review, by string) error 
 	case e.digest != d:
 		return stale(e.name)
 	}
-	if !s.sound(d) {
+	if !s.copyIntact(d) {
 		if err := errors.Join(os.RemoveAll(s.store.copyOf(d)), v.content.save(s.store.copyOf(d))); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ var _ tongs.Planner = (*tool)(nil)
 // newTool makes the tool of an entry.
 func (s *Set) newTool(e *entry) tongs.Tool {
 	spec := &tongs.Spec{
-		Name: e.name, Toolset: Toolset, Complex: true, Source: tongs.Source{Kind: tongs.SourceCustom, Name: e.name},
+		Name: e.name, Toolset: Toolset, Complex: true, Source: tongs.Source{Kind: tongs.SourceForge, Name: e.name},
 		Needs: tongs.Execute, Hints: tongs.Hints{Destructive: true, OpenWorld: true},
 	}
 	if !validName.MatchString(e.name) {
@@ -189,7 +189,7 @@ func (t *tool) program(always bool) (dir string, done func(), err error) {
 	if t.set.store.dir == "" {
 		return "", nil, tongs.Errorf(tongs.CodeConfigError, "there is no place for copies of custom tools in this program")
 	}
-	if always && t.set.sound(t.digest) {
+	if always && t.set.copyIntact(t.digest) {
 		return t.set.store.copyOf(t.digest), func() {}, nil
 	}
 	c, err := load(t.dir)

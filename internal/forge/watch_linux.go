@@ -35,9 +35,9 @@ func newWatch(dirs []string) (*watch, error) {
 	return w, nil
 }
 
-// heard returns the directories in which something happened since it was last asked, nil for none; whatever it cannot tell
+// changedDirs returns the directories in which something happened since it was last asked, nil for none; whatever it cannot tell
 // apart is in a directory without a name.
-func (w *watch) heard() (dirs map[string]bool) {
+func (w *watch) changedDirs() (dirs map[string]bool) {
 	var events [8 << 10]byte
 	for {
 		n, err := unix.Read(w.fd, events[:])

@@ -9,6 +9,6 @@ type watch struct{}
 
 func newWatch([]string) (*watch, error) { return nil, errors.ErrUnsupported }
 
-func (*watch) heard() map[string]bool { return nil }
+func (*watch) changedDirs() map[string]bool { return nil }
 
 func (*watch) close() {}

@@ -69,7 +69,7 @@ func (p person) Ask(context.Context, approval.Question) (*approval.Answer, error
 
 func open(t testing.TB, ws *workspace.Workspace, mode tongs.Mode, ask approval.Channel, rules ...tongs.Rule) *shop {
 	t.Helper()
-	custom := tongs.Spec{Source: tongs.Source{Kind: tongs.SourceCustom, Name: "c", Digest: "d1"}, Toolset: "custom"}
+	custom := tongs.Spec{Source: tongs.Source{Kind: tongs.SourceForge, Name: "c", Digest: "d1"}, Toolset: "custom"}
 	reg, err := registry.New(runTool(t, "sh", tongs.Spec{Aliases: []string{"bash"}, Toolset: "shell"}), runTool(t, "other", custom))
 	if err != nil {
 		t.Fatal(err)

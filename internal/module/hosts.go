@@ -236,9 +236,9 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// aside is the launch of a host that changes nothing and reaches nothing: to say what the tools are, and whether a call
+// inspect is the launch of a host that changes nothing and reaches nothing: to say what the tools are, and whether a call
 // needs approval.
-func (m *mod) aside(s *snapshot) (*launch, error) {
+func (m *mod) inspect(s *snapshot) (*launch, error) {
 	if m.set.opt.Commands == nil {
 		return nil, errors.New("this program cannot run modules aside")
 	}

@@ -129,7 +129,7 @@ func (m *mod) look(must bool) (*snapshot, error) {
 
 // kept reports whether what is kept of the module is what it is: then it need not be bundled again.
 func (m *mod) kept(r *record) bool {
-	if r.Digest == "" || r.Host != hostVersion() || !unchanged(r.Inputs) || !slices.Equal(r.Checked, m.cfg.Tools) || !m.set.sound(r.Program) {
+	if r.Digest == "" || r.Host != hostVersion() || !unchanged(r.Inputs) || !slices.Equal(r.Checked, m.cfg.Tools) || !m.set.intact(r.Program) {
 		return false
 	}
 	return m.lang != golang || isFile(filepath.Join(m.set.opt.Programs, r.Program, goProgram))
@@ -278,7 +278,7 @@ func (s *Set) materialise(b *bundled, lang language, label string) (string, erro
 	if s.opt.Programs == "" {
 		return "", configError("there is no place for copies of modules in this program")
 	}
-	if b.program != "" && s.sound(b.program) {
+	if b.program != "" && s.intact(b.program) {
 		return b.program, nil
 	}
 	c, err := b.hosted(lang, label)
@@ -287,7 +287,7 @@ func (s *Set) materialise(b *bundled, lang language, label string) (string, erro
 	}
 	name := strings.TrimPrefix(c.digest(), "sha256:")
 	to := filepath.Join(s.opt.Programs, name)
-	if !s.sound(name) {
+	if !s.intact(name) {
 		if err := os.MkdirAll(s.opt.Programs, 0o700); err != nil {
 			return "", err
 		}
@@ -300,7 +300,7 @@ func (s *Set) materialise(b *bundled, lang language, label string) (string, erro
 			return "", err
 		}
 		_ = os.RemoveAll(to) // what is there is not what it should be
-		if err := os.Rename(tmp, to); err != nil && !s.sound(name) {
+		if err := os.Rename(tmp, to); err != nil && !s.intact(name) {
 			return "", err
 		}
 	}
@@ -308,8 +308,8 @@ func (s *Set) materialise(b *bundled, lang language, label string) (string, erro
 	return name, nil
 }
 
-// sound reports whether a directory of programs holds what it was made with. It is read once.
-func (s *Set) sound(name string) bool {
+// intact reports whether a directory of programs holds what it was made with. It is read once.
+func (s *Set) intact(name string) bool {
 	if name == "" || s.opt.Programs == "" {
 		return false
 	}

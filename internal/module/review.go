@@ -102,7 +102,7 @@ func (s *Set) Learn(ctx context.Context, name string) (text string, err error) {
 
 // ask starts the module aside.
 func (m *mod) ask(ctx context.Context, s *snapshot) (*mcpclient.Definitions, error) {
-	l, err := m.aside(s)
+	l, err := m.inspect(s)
 	if err != nil {
 		return nil, err
 	}

@@ -190,7 +190,7 @@ func (t *tool) says(ctx context.Context, s *snapshot, call *tongs.Call) (*tongs.
 	case "free":
 		return &free, nil
 	case "function":
-		if value, err := t.aside(ctx, s, asks, call); err == nil && string(value) == "false" {
+		if value, err := t.inspect(ctx, s, asks, call); err == nil && string(value) == "false" {
 			return &free, nil
 		}
 		return &ask, nil
@@ -199,7 +199,7 @@ func (t *tool) says(ctx context.Context, s *snapshot, call *tongs.Call) (*tongs.
 			Say     *tongs.Decision `json:"say"`
 			Effects []tongs.Effect  `json:"effects"`
 		}
-		value, err := t.aside(ctx, s, asks, call)
+		value, err := t.inspect(ctx, s, asks, call)
 		if err != nil || json.Unmarshal(value, &p) != nil {
 			return &ask, nil
 		}
@@ -214,11 +214,11 @@ func (t *tool) says(ctx context.Context, s *snapshot, call *tongs.Call) (*tongs.
 	return nil, nil
 }
 
-// aside asks the module something about a call, in a host that can change nothing and reach nothing.
-func (t *tool) aside(ctx context.Context, s *snapshot, what string, call *tongs.Call) (json.RawMessage, error) {
+// inspect asks the module something about a call, in a host that can change nothing and reach nothing.
+func (t *tool) inspect(ctx context.Context, s *snapshot, what string, call *tongs.Call) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, sayTime)
 	defer cancel()
-	l, err := t.m.aside(s)
+	l, err := t.m.inspect(s)
 	if err != nil {
 		return nil, err
 	}

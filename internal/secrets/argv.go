@@ -115,7 +115,7 @@ func (u *usage) afterWord(argv []string) []span {
 		i++
 	}
 	if u.named {
-		for i < len(argv) && !u.telling(argv[i]) {
+		for i < len(argv) && !u.namesSecret(argv[i]) {
 			i++
 		}
 		i++
@@ -136,8 +136,8 @@ func (u *usage) afterWord(argv []string) []span {
 	return u.secretIn(argv, i, 0)
 }
 
-// telling reports whether the argument before a secret names one. After a word that is about users anything does.
-func (u *usage) telling(name string) bool {
+// namesSecret reports whether the argument before a secret names one. After a word that is about users anything does.
+func (u *usage) namesSecret(name string) bool {
 	switch last := u.words[len(u.words)-1]; last {
 	case "set", "config":
 		flat := strings.ToLower(name[strings.LastIndexAny(name, ":/")+1:])

@@ -152,7 +152,7 @@ func (w *walker) command() map[int]string {
 	clean := map[int]string{}
 	for i, spans := range byArgument(commandSecrets(argv)) {
 		if i > 0 {
-			clean[i-1] = w.r.without(argv[i], spans)
+			clean[i-1] = w.r.redactArg(argv[i], spans)
 		}
 	}
 	return clean

@@ -128,13 +128,13 @@ func (r *Redactor) Argv(argv []string) []string {
 		flag = secretFlag(arg)
 	}
 	for i, found := range byArgument(commandSecrets(argv)) {
-		set(i, r.without(argv[i], found))
+		set(i, r.redactArg(argv[i], found))
 	}
 	return out
 }
 
-// without returns an argument without what was found in it, and without what else is secret.
-func (r *Redactor) without(arg string, found []Match) string {
+// redactArg returns an argument without what was found in it, and without what else is secret.
+func (r *Redactor) redactArg(arg string, found []Match) string {
 	text, at := "", 0
 	for _, m := range found {
 		text += r.Text(arg[at:m.Start]) + mark(m.Kind)

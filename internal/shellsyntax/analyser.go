@@ -208,11 +208,11 @@ func (a *analyser) poison(why string) { a.unknown(tongs.EffectExecute, why) }
 // unknown adds an effect whose target cannot be told.
 func (a *analyser) unknown(kind tongs.EffectKind, why string) {
 	a.effect(tongs.Effect{Kind: kind, Unknown: true, Why: why})
-	a.risk(why)
+	a.markRisky(why)
 }
 
-// risk marks the current command.
-func (a *analyser) risk(why string) {
+// markRisky marks the current command.
+func (a *analyser) markRisky(why string) {
 	if a.at >= 0 && a.commands[a.at].Risk == "" {
 		a.commands[a.at].Risk = why
 	}

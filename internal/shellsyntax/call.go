@@ -13,7 +13,7 @@ import (
 // simple follows a simple command.
 func (a *analyser) simple(c ctx, st *state, call *syntax.CallExpr) {
 	st.moved = nil
-	a.apart(c, call)
+	a.wordsApart(c, call)
 	c.call = call
 	early := c
 	early.in = c.wordsIn
@@ -52,8 +52,8 @@ func (a *analyser) inShell(st *state, name arg) bool {
 	return !name.exact() || st.funcs[name.text] != nil || len(st.aliases) > 0 || lookupBuiltin(name.text) != nil
 }
 
-// apart makes sure that the words of a command stand apart: where two of them touch, the shell takes them for one.
-func (a *analyser) apart(c ctx, call *syntax.CallExpr) {
+// wordsApart makes sure that the words of a command stand apart: where two of them touch, the shell takes them for one.
+func (a *analyser) wordsApart(c ctx, call *syntax.CallExpr) {
 	check := func(n syntax.Node) {
 		if end := int(n.End().Offset()); end < len(c.src) && strings.IndexByte(" \t\n;&|()<>`}\\", c.src[end]) < 0 {
 			a.poison("where " + text(c.src, n.Pos(), n.End()) + " ends is not read the same way by every shell")

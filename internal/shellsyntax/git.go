@@ -84,7 +84,7 @@ func gitProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.gitOutside(st, args)
 	a.gitArguments(c, st, sub.text, args)
 	a.gitReads(st, sub.text, args)
-	if t, ok := gitKeeps[sub.text]; ok && kind == "record" && !t.only(args) {
+	if t, ok := gitKeeps[sub.text]; ok && kind == "record" && !t.onlyKnownOptions(args) {
 		a.unknown(tongs.EffectDelete, "what git "+sub.text+" does with these options is not known; it may lose what is committed")
 	}
 	switch kind {
@@ -258,8 +258,8 @@ var gitKeeps = map[string]options{
 	"clean": "n dry-run d x X q quiet e: exclude:",
 }
 
-// only reports whether all options among the words are in the table.
-func (t options) only(words []arg) bool {
+// onlyKnownOptions reports whether all options among the words are in the table.
+func (t options) onlyKnownOptions(words []arg) bool {
 	g := t.parse(words, false)
 	return len(g.strange) == 0 && g.maybe == nil
 }
@@ -272,7 +272,7 @@ func (a *analyser) gitRecord(sub string, args []arg) {
 		a.unknown(tongs.EffectDelete, "git notes "+first+" can lose notes")
 	case sub != "remote" || first == "" || first == "get-url" && len(args) < 3 ||
 		listed("-v --verbose", first) && len(args) == 1:
-	case first == "add" && remoteAdd.only(args[1:]):
+	case first == "add" && remoteAdd.onlyKnownOptions(args[1:]):
 		a.gitURLs(sub, args)
 	case first == "show" || first == "update" || first == "prune":
 		a.network("", false, "git remote "+first+" talks to a remote")
@@ -351,7 +351,7 @@ func (a *analyser) checksOutFiles(st *state, args []arg) bool {
 
 func (a *analyser) gitDestroy(sub string, args []arg) {
 	g := gitKeeps[sub].parse(args, false)
-	keeps := gitKeeps[sub] != "" && gitKeeps[sub].only(args)
+	keeps := gitKeeps[sub] != "" && gitKeeps[sub].onlyKnownOptions(args)
 	switch {
 	case sub == "reset" && keeps,
 		sub == "restore" && keeps && g.has("S", "staged"),
@@ -393,7 +393,7 @@ func (a *analyser) gitRemote(c ctx, st *state, sub string, args []arg) {
 		}
 	}
 	a.effect(e)
-	a.risk(e.Why)
+	a.markRisky(e.Why)
 	if sub == "pull" || sub == "clone" {
 		a.unknown(tongs.EffectWrite, "git "+sub+" writes files that are only known when it runs")
 	}

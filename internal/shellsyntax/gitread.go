@@ -62,7 +62,7 @@ func (a *analyser) gitReads(st *state, sub string, args []arg) {
 	case "apply", "am", "read-tree": // what they bring in under another name is not told
 		a.gitHistory(st)
 	case "status", "fsck":
-		if !gitSilent[sub].only(args) {
+		if !gitSilent[sub].onlyKnownOptions(args) {
 			a.gitHistory(st)
 		}
 	case "notes":

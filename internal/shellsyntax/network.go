@@ -30,7 +30,7 @@ func lookupNetwork(name string) handler {
 // network adds a network effect; an empty host is one that is not known.
 func (a *analyser) network(host string, sends bool, why string) {
 	a.effect(tongs.Effect{Kind: tongs.EffectNetwork, Host: host, Unknown: host == "", Sends: sends, Why: why})
-	a.risk(why)
+	a.markRisky(why)
 }
 
 // urlHost returns the host of a URL as effects name it.

@@ -109,7 +109,7 @@ func (t options) parse(words []arg, first bool) given {
 			return p.given
 		default:
 			if !w.exact() && !w.fd && !w.solid && (w.text == "" || w.many && !w.glob) {
-				p.doubt(&p.words[p.i])
+				p.noteUnsureOption(&p.words[p.i])
 			}
 			p.operands = append(p.operands, w)
 		}
@@ -129,8 +129,8 @@ type parser struct {
 	i     int
 }
 
-// doubt notes a word that may be an option; one that may be any option outweighs the name of a file.
-func (p *parser) doubt(w *arg) {
+// noteUnsureOption notes a word that may be an option; one that may be any option outweighs the name of a file.
+func (p *parser) noteUnsureOption(w *arg) {
 	if p.maybe == nil || p.maybe.here() {
 		p.maybe = w
 	}
@@ -145,7 +145,7 @@ func (p *parser) next(w arg) (arg, bool) {
 	p.i++
 	v := p.words[p.i]
 	if v.many {
-		p.doubt(&p.words[p.i])
+		p.noteUnsureOption(&p.words[p.i])
 	}
 	return v, true
 }

@@ -58,7 +58,7 @@ func (a *analyser) located(kind tongs.EffectKind, spelling, shown string) {
 			e.MustAsk = true
 		}
 		a.effect(e)
-		a.risk(e.Why)
+		a.markRisky(e.Why)
 		return
 	}
 	a.effect(tongs.Effect{Kind: kind, Path: p})

@@ -181,7 +181,7 @@ func (a *analyser) socket(target arg) bool {
 		e.Unknown = true
 	}
 	a.effect(e)
-	a.risk(e.Why)
+	a.markRisky(e.Why)
 	return true
 }
 

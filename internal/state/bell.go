@@ -8,8 +8,8 @@ type bell struct {
 	ring chan struct{}
 }
 
-// heard returns a channel that is closed at the next ring.
-func (b *bell) heard() <-chan struct{} {
+// nextRing returns a channel that is closed at the next ring.
+func (b *bell) nextRing() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ring == nil {
@@ -18,8 +18,8 @@ func (b *bell) heard() <-chan struct{} {
 	return b.ring
 }
 
-// strike wakes everybody who heard before.
-func (b *bell) strike() {
+// ringBell wakes everybody who heard before.
+func (b *bell) ringBell() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ring != nil {

@@ -202,7 +202,7 @@ func (l *Log) Lacks(ctx context.Context, head audit.Head) (loss *audit.Loss, err
 		if err != nil {
 			return err
 		}
-		loss, err = lacks(conn, id, head, end)
+		loss, err = missingFrom(conn, id, head, end)
 		return err
 	})
 	if err != nil {

@@ -132,7 +132,7 @@ func (h *head) open(conn *sqlite.Conn) (missing bool, err error) {
 // contradicted returns what a log that ends there lacks of what the record names, nil where it lacks nothing. A restart of
 // the machine explains the loss of what its disk had not confirmed.
 func (r *record) contradicted(conn *sqlite.Conn, id logID, end point) (*audit.Loss, error) {
-	loss, err := lacks(conn, id, r.head(), end)
+	loss, err := missingFrom(conn, id, r.head(), end)
 	if err != nil || loss == nil {
 		return nil, err
 	}
@@ -144,8 +144,8 @@ func (r *record) contradicted(conn *sqlite.Conn, id logID, end point) (*audit.Lo
 	return loss, nil
 }
 
-// lacks returns what a log that ends there lacks of what a head names, nil where it lacks nothing.
-func lacks(conn *sqlite.Conn, id logID, head audit.Head, end point) (*audit.Loss, error) {
+// missingFrom returns what a log that ends there lacks of what a head names, nil where it lacks nothing.
+func missingFrom(conn *sqlite.Conn, id logID, head audit.Head, end point) (*audit.Loss, error) {
 	loss := audit.Loss{Head: head, Last: end.seq, At: time.Now()}
 	switch {
 	case head.Seq == 0:

@@ -199,7 +199,7 @@ func (s *Questions) update(conn *sqlite.Conn, q *approval.Question, scrubbed boo
 func (s *Questions) write(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	err := s.db.store.Write(ctx, fn)
 	if err == nil {
-		s.db.bell.strike()
+		s.db.bell.ringBell()
 	}
 	return err
 }
@@ -252,7 +252,7 @@ func (s *Questions) Wait(ctx context.Context, id string) (approval.Question, err
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	for {
-		rung := s.db.bell.heard() // before the look, so that nothing is missed after it
+		rung := s.db.bell.nextRing() // before the look, so that nothing is missed after it
 		pending, err := s.pending(ctx, q.ID)
 		if err != nil {
 			return q, err

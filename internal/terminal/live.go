@@ -64,7 +64,7 @@ const (
 	liveTick     = 200 * time.Millisecond
 )
 
-func dumb() bool {
+func plainTerminal() bool {
 	t := os.Getenv("TERM")
 	return t == "" || t == "dumb"
 }
@@ -177,11 +177,11 @@ func (s *liveScreen) write(text string) {
 		s.text = rest
 		lines = append(lines, s.md.line(CleanLines(line), s.columns())...)
 	}
-	s.draw(s.spoken(lines))
+	s.draw(s.separateAnswer(lines))
 }
 
-// spoken sets lines of an answer apart from what came before.
-func (s *liveScreen) spoken(lines []string) []string {
+// separateAnswer sets lines of an answer apart from what came before.
+func (s *liveScreen) separateAnswer(lines []string) []string {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (s *liveScreen) flush() {
 	}
 	lines := s.md.line(CleanLines(s.text), s.columns())
 	s.text, s.md.fence = "", false
-	s.draw(s.spoken(lines))
+	s.draw(s.separateAnswer(lines))
 }
 
 // spaced leaves out empty lines after empty ones.
@@ -235,11 +235,11 @@ func (s *liveScreen) begin(e worker.Event) {
 	if title == "" {
 		title = e.Call.Tool
 	}
-	s.calls = append(s.calls, &liveCall{id: e.Call.Call, who: whose(e), title: title, begun: e.At})
+	s.calls = append(s.calls, &liveCall{id: e.Call.Call, who: workerName(e), title: title, begun: e.At})
 }
 
-// whose names the worker of an event, where it is not the outermost.
-func whose(e worker.Event) string {
+// workerName names the worker of an event, where it is not the outermost.
+func workerName(e worker.Event) string {
 	if len(e.Agents) <= 1 {
 		return ""
 	}
@@ -261,7 +261,7 @@ func (s *liveScreen) finish(e worker.Event) {
 	if e.Call.Code != "" {
 		mark = s.md.removed.Render("✗")
 	}
-	lines := []string{mark + " " + s.dim(whose(e)) + Clean(resultLine(e.Call))}
+	lines := []string{mark + " " + s.dim(workerName(e)) + Clean(resultLine(e.Call))}
 	if e.Call.Code != "" {
 		lines = append(lines, s.md.faint.Render("  "+Clean(OneLine(e.Call.Content, 300))))
 	}

@@ -26,7 +26,7 @@ func NewScreen(format string, out, errs io.Writer) screen {
 	switch {
 	case format == "json":
 		return &jsonScreen{enc: json.NewEncoder(out)}
-	case IsTerminal(out) && IsTerminal(errs) && !dumb():
+	case IsTerminal(out) && IsTerminal(errs) && !plainTerminal():
 		return newLiveScreen(out)
 	}
 	return &plainScreen{out: out, err: errs}

@@ -17,7 +17,7 @@ func (c *context) background(v values, around *context, n *html.Node) {
 	if clip || v.any("display", "contents") || c.invisible {
 		return // it is not drawn, or not as a box
 	}
-	paper, stops, picture := c.paper(v, c.dark)
+	paper, stops, picture := c.parseBackground(v, c.dark)
 	if paper == nil && len(stops) == 0 && !picture {
 		return
 	}
@@ -61,8 +61,8 @@ var blocks = func() map[string]bool {
 	return m
 }()
 
-// unsteady reports whether an element may be elsewhere than in the box of the one around it.
-func unsteady(v values) bool {
+// mayMove reports whether an element may be elsewhere than in the box of the one around it.
+func mayMove(v values) bool {
 	if v.any("float", "left", "right", "inline-start", "inline-end") || v.any("position", "absolute", "fixed", "relative", "sticky") {
 		return true
 	}
@@ -106,8 +106,8 @@ func unsteadyBox(v values, c *context) bool {
 	return v.any("background-clip", "content-box") || v.any("display", "inline", "table-column", "table-column-group")
 }
 
-// paper reads a background: its colour, the colours of its gradients, and whether there is something that is not known.
-func (c *context) paper(v values, dark bool) (paper *colour, stops []colour, picture bool) {
+// parseBackground reads a background: its colour, the colours of its gradients, and whether there is something that is not known.
+func (c *context) parseBackground(v values, dark bool) (paper *colour, stops []colour, picture bool) {
 	for _, name := range []string{"background", "background-image", "background-color"} {
 		for _, value := range v.list[name] {
 			for _, word := range words(value) {
@@ -141,7 +141,7 @@ func (c *context) clippedToText(v values, dark bool) {
 	if ink.alpha > faint {
 		return
 	}
-	paper, stops, picture := c.paper(v, dark)
+	paper, stops, picture := c.parseBackground(v, dark)
 	if paper != nil {
 		stops = append(stops, *paper)
 	}

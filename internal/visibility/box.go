@@ -11,13 +11,13 @@ import (
 // box takes in what hides an element with all that is in it.
 func (c *context) box(v values, n *html.Node) {
 	gone := v.any("display", "none") || v.any("content-visibility", "hidden")
-	gone = gone || c.collapsed(v) || clipped(v, c) || c.away(v) || c.filtered(v) || c.transformed(v)
+	gone = gone || c.collapsed(v) || clipped(v, c) || c.offScreen(v) || c.filtered(v) || c.transformed(v)
 	for _, value := range v.list["content"] { // a picture takes the place of what is in it
 		_, picture := images(value, false)
 		gone = gone || picture
 	}
 	c.gone = c.gone || gone
-	c.odd = c.odd || c.overfull(v, n) || odd(v) || c.unresolved(v)
+	c.odd = c.odd || c.overfull(v, n) || cannotJudge(v) || c.unresolved(v)
 	for _, name := range []string{"display", "visibility", "content-visibility", "position", "overflow-x", "overflow-y"} {
 		for _, value := range v.list[name] {
 			c.odd = c.odd || len(value) > 0 && value[0].kind == css.FunctionToken // one that is not known
@@ -49,8 +49,8 @@ func (c *context) unresolved(v values) bool {
 	return false
 }
 
-// odd reports what nobody can judge without drawing it.
-func odd(v values) bool {
+// cannotJudge reports what nobody can judge without drawing it.
+func cannotJudge(v values) bool {
 	for _, name := range []string{"mask-image", "mix-blend-mode", "offset-path"} {
 		for _, value := range v.list[name] {
 			if len(value) > 0 && !value[0].is("none") && !value[0].is("normal") && !value[0].is("initial") {
@@ -187,8 +187,8 @@ func (c *context) positions(v values) bool {
 	return v.any("position", "absolute", "fixed", "relative", "sticky") || len(v.list["transform"]) > 0
 }
 
-// away reports whether an element is moved to where no screen reaches.
-func (c *context) away(v values) bool {
+// offScreen reports whether an element is moved to where no screen reaches.
+func (c *context) offScreen(v values) bool {
 	if v.any("position", "absolute", "fixed", "relative", "sticky") && c.placedAway(v) {
 		return true
 	}

@@ -21,8 +21,8 @@ type candidate struct {
 	inline bool
 }
 
-// about returns the declarations that are about an element, the winning ones last.
-func (l *looker) about(n *html.Node) []candidate {
+// declarationsFor returns the declarations that are about an element, the winning ones last.
+func (l *looker) declarationsFor(n *html.Node) []candidate {
 	var list []candidate
 	take := func(rules []*rule) {
 		for _, r := range rules {

@@ -30,8 +30,8 @@ func (c colour) over(behind colour) colour {
 // near is the distance of two colours in Oklab that nobody tells apart as text: #e5e5e5 on white is nearer, #ddd is not.
 const near = 0.1
 
-// unseen reports whether text of one colour cannot be read on another.
-func (c colour) unseen(behind colour) bool {
+// unreadableOn reports whether text of one colour cannot be read on another.
+func (c colour) unreadableOn(behind colour) bool {
 	seen := c.over(behind)
 	l1, a1, b1 := seen.OkLab()
 	l2, a2, b2 := behind.OkLab()

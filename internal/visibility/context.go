@@ -59,8 +59,8 @@ func (c *context) unread() State {
 	}
 	ink.alpha *= c.opacity
 	for _, behind := range c.behind {
-		if !ink.unseen(behind) {
-			if c.shaky && slices.ContainsFunc(c.past, ink.unseen) {
+		if !ink.unreadableOn(behind) {
+			if c.shaky && slices.ContainsFunc(c.past, ink.unreadableOn) {
 				return Unknown
 			}
 			return Seen
@@ -81,7 +81,7 @@ func (c *context) enter(l *looker, n *html.Node, v values, who int) {
 	if n.Data == "html" {
 		c.root = c.font
 	}
-	c.shaky = c.shaky || c.spans && blocks[n.Data] || unsteady(v)
+	c.shaky = c.shaky || c.spans && blocks[n.Data] || mayMove(v)
 	if len(v.list) > 0 {
 		c.letters(l, v)
 		c.scheme(v.any("color-scheme", "dark"), v.any("color-scheme", "light"), n.Data == "html", who)
@@ -286,9 +286,9 @@ var (
 // colours takes in the colour of letters and of what is behind them. Around is how it looks outside of the element.
 func (c *context) colours(v values, around *context, n *html.Node) {
 	own, unknown, dark := c.text, c.unknown, c.dark
-	c.text, _ = c.ink(v.list["color"], own, around.text, unknown, dark) // for currentcolor
+	c.text, _ = c.leastVisible(v.list["color"], own, around.text, unknown, dark) // for currentcolor
 	c.background(v, around, n)
-	c.text, c.unknown = c.ink(v.list["color"], own, around.text, unknown, dark)
+	c.text, c.unknown = c.leastVisible(v.list["color"], own, around.text, unknown, dark)
 	if fills := v.list["-webkit-text-fill-color"]; v.any("-webkit-text-fill-color", "currentcolor", "initial") {
 		c.filled = false
 	} else if len(fills) > 0 {
@@ -296,14 +296,14 @@ func (c *context) colours(v values, around *context, n *html.Node) {
 		if c.filled {
 			fill = c.fill
 		}
-		c.fill, c.unknown = c.ink(fills, fill, fill, c.unknown, dark)
+		c.fill, c.unknown = c.leastVisible(fills, fill, fill, c.unknown, dark)
 		c.filled = true
 	}
 	c.clippedToText(v, dark)
 }
 
-// ink chooses among colours of letters. Where there are several, the one that is seen least is taken.
-func (c *context) ink(list [][]token, own, around colour, unknown bool, dark bool) (colour, bool) {
+// leastVisible chooses among colours of letters. Where there are several, the one that is seen least is taken.
+func (c *context) leastVisible(list [][]token, own, around colour, unknown bool, dark bool) (colour, bool) {
 	chosen, set := own, false
 	for _, value := range list {
 		got, kind := colourOf(value, dark)
@@ -328,7 +328,7 @@ func (c *context) ink(list [][]token, own, around colour, unknown bool, dark boo
 
 func (c *context) hides(ink colour) bool {
 	for _, behind := range c.behind {
-		if !ink.unseen(behind) {
+		if !ink.unreadableOn(behind) {
 			return false
 		}
 	}

@@ -45,7 +45,7 @@ func covers(v values, c *context) bool {
 	if !v.any("position", "absolute", "fixed") || v.any("display", "none") {
 		return false
 	}
-	paper, stops, picture := c.paper(v, c.dark)
+	paper, stops, picture := c.parseBackground(v, c.dark)
 	opaque := picture || paper != nil && paper.alpha >= 0.9
 	for _, stop := range stops {
 		opaque = opaque || stop.alpha >= 0.9

@@ -59,7 +59,7 @@ func frameHides(list []declaration) bool {
 	c.fontSize(v)
 	c.letters(&looker{sheet: newSheet()}, v)
 	c.colours(v, &context{text: black, behind: []colour{white}}, &html.Node{Data: "div"})
-	return c.unread() == Hidden || v.any("display", "none") || clipped(v, &c) || c.transformed(v) || c.away(v) || c.font*c.size < unreadable
+	return c.unread() == Hidden || v.any("display", "none") || clipped(v, &c) || c.transformed(v) || c.offScreen(v) || c.font*c.size < unreadable
 }
 
 // frameShows reports whether a frame says that what has it is seen.

@@ -20,8 +20,8 @@ func newMatcher() *matcher { return &matcher{names: map[*html.Node][]string{}} }
 
 func (m *matcher) spend(n int) { m.steps += n }
 
-// tired reports whether the page asks for too much.
-func (m *matcher) tired() bool { return m.steps > maxSteps }
+// overBudget reports whether the page asks for too much.
+func (m *matcher) overBudget() bool { return m.steps > maxSteps }
 
 // hasClass compares a class with those of an element.
 func (m *matcher) hasClass(n *html.Node, exact, lower string) truth {
@@ -61,7 +61,7 @@ func (m *matcher) match(s *selector, n *html.Node) truth {
 
 // from matches the compounds up to i, the i-th with n. Anchor is where a relative selector begins.
 func (m *matcher) from(s *selector, i int, n, anchor *html.Node) truth {
-	if m.spend(1); m.tired() {
+	if m.spend(1); m.overBudget() {
 		return maybe
 	}
 	c := &s.compounds[i]
@@ -136,7 +136,7 @@ func (m *matcher) has(list []selector, n *html.Node) truth {
 			if d.Type != html.ElementNode {
 				continue
 			}
-			if m.spend(1); m.tired() {
+			if m.spend(1); m.overBudget() {
 				return maybe
 			}
 			if best = max(best, m.from(s, len(s.compounds)-1, d, n)); best == yes {

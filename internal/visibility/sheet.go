@@ -70,7 +70,7 @@ func newSheet() *sheet {
 func readSheet(doc *html.Node) *sheet {
 	s := newSheet()
 	s.collect(doc)
-	s.doubtful()
+	s.markUncertain()
 	return s
 }
 
@@ -414,8 +414,8 @@ func draws(list []declaration) bool {
 	return placed && painted
 }
 
-// doubtful makes rules in layers unsure where there are several: which one wins is not followed.
-func (s *sheet) doubtful() {
+// markUncertain makes rules in layers unsure where there are several: which one wins is not followed.
+func (s *sheet) markUncertain() {
 	if len(s.layers) < 2 {
 		return
 	}

@@ -53,7 +53,7 @@ func Look(doc *html.Node, skip func(n *html.Node) bool) *View {
 	}
 	l.walk(doc, start, nil, Seen)
 	l.cover()
-	l.view.Whole = l.view.Whole || l.sheet.beyond || l.match.tired() || forbidden(doc) && (l.sheet.count > 0 || l.styled)
+	l.view.Whole = l.view.Whole || l.sheet.beyond || l.match.overBudget() || forbidden(doc) && (l.sheet.count > 0 || l.styled)
 	l.mostly(doc)
 	return l.view
 }
@@ -111,7 +111,7 @@ func (l *looker) element(n *html.Node, above []context, vars *scope, base State)
 		l.view.nodes[n] = Hidden
 		return
 	}
-	list := l.about(n)
+	list := l.declarationsFor(n)
 	l.styled = l.styled || Has(n, "style")
 	own := &scope{above: vars}
 	for _, c := range list {
@@ -271,11 +271,11 @@ func byAttribute(n *html.Node) State {
 	if Has(n, "hidden") || Has(n, "popover") || Has(n, "inert") || strings.EqualFold(strings.TrimSpace(Attr(n, "aria-hidden")), "true") {
 		return Hidden
 	}
-	return beside(n)
+	return insideShadowHost(n)
 }
 
-// beside tells of an element that is inside one with a shadow root: only what has a slot there is shown.
-func beside(n *html.Node) State {
+// insideShadowHost tells of an element that is inside one with a shadow root: only what has a slot there is shown.
+func insideShadowHost(n *html.Node) State {
 	if n.Parent == nil || n.Parent.Type != html.ElementNode {
 		return Seen
 	}

@@ -108,10 +108,10 @@ func (s *System) addForge() error {
 		return err
 	}
 	tools := s.approvals.forge(dir)
-	tools.Timeout, tools.Watch, tools.Closed = s.Config.Limits.CustomTimeout, s.opt.Lives, s.closedForge()
+	tools.Timeout, tools.Watch, tools.Closed = s.Config.Limits.ForgeTimeout, s.opt.Lives, s.closedForge()
 	tools.Taken = s.TakenName
 	s.Forge, err = forge.New(tools)
-	if err := s.provide(tongs.SourceCustom, s.Forge, err); err != nil {
+	if err := s.provide(tongs.SourceForge, s.Forge, err); err != nil {
 		return err
 	}
 	list, err := s.Forge.Builtins()
@@ -135,7 +135,7 @@ func (s *System) TakenName(name string) string {
 	switch {
 	case spec.Name != name:
 		return fmt.Sprintf("it is another name of the tool %s", spec.Name)
-	case spec.Source.Kind == tongs.SourceCustom:
+	case spec.Source.Kind == tongs.SourceForge:
 		return ""
 	case !spec.Source.BuiltIn():
 		return fmt.Sprintf("there is a %s of that name", spec.Source.Kind)

@@ -106,7 +106,7 @@ func (s *System) StatesOf(kind tongs.SourceKind) []tongs.SourceState {
 
 // nouns are what people call the sources of each kind.
 var nouns = map[tongs.SourceKind]string{
-	tongs.SourceCustom: "custom tool", tongs.SourceModule: "module", tongs.SourceMCP: "MCP server", tongs.SourceWorker: "worker",
+	tongs.SourceForge: "custom tool", tongs.SourceModule: "module", tongs.SourceMCP: "MCP server", tongs.SourceWorker: "worker",
 }
 
 // Warnings are what a person should know about the tools that are offered, and those that are not.

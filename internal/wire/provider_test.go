@@ -68,7 +68,7 @@ func TestCustomToolDoesNotTakeTheNameOfAModule(t *testing.T) {
 	if spec := sys.Spec("add"); spec == nil || spec.Source.Kind != tongs.SourceModule {
 		t.Errorf("add is %+v", spec)
 	}
-	st := sys.StatesOf(tongs.SourceCustom)
+	st := sys.StatesOf(tongs.SourceForge)
 	if len(st) != 1 || st[0].Status != tongs.StatusBroken || !strings.Contains(st[0].Detail, "taken by the module tool add") {
 		t.Errorf("%+v", st)
 	}

@@ -59,8 +59,8 @@ func (s *System) addWeb(opt *engine.Options) error {
 // meantForWeb is meant for the web tools. An address of this machine or network is asked about in every mode unless a rule
 // allows it: one that wants it asked does not take that question away.
 func meantForWeb(rules []tongs.Rule, mode tongs.Mode) func(host string) bool {
-	named := meant(rules, mode)
-	allowed := meant(slices.DeleteFunc(slices.Clone(rules), func(r tongs.Rule) bool { return r.Decision != tongs.PreApproved }), mode)
+	named := ruleNamesHost(rules, mode)
+	allowed := ruleNamesHost(slices.DeleteFunc(slices.Clone(rules), func(r tongs.Rule) bool { return r.Decision != tongs.PreApproved }), mode)
 	return func(host string) bool {
 		if target, err := network.ParseTarget(host, 443); err == nil && target.Special() {
 			return allowed(host)

@@ -223,7 +223,7 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 		return nil, err
 	}
 	confined := confine.New(confine.Options{
-		Runner: s.runner, Workspace: s.Files, Scratch: spill.Dir(), Private: meant(s.Config.Rules, s.Config.Mode), Rules: opt.Rules,
+		Runner: s.runner, Workspace: s.Files, Scratch: spill.Dir(), Private: ruleNamesHost(s.Config.Rules, s.Config.Mode), Rules: opt.Rules,
 		Programs: filepath.Join(forgeState(s.StateDir), "programs"), Sealed: s.sealed(), Shown: repository.Files,
 		Caches: Caches(s.StateDir), Session: o.cacheSession(),
 		Changes: s.Journal, Layers: filepath.Join(s.StateDir, "layers"),
@@ -235,10 +235,10 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 	return confined, nil
 }
 
-// meant reports whether a trusted rule names this very host. Only then may it be an address of this machine or network:
+// ruleNamesHost reports whether a trusted rule names this very host. Only then may it be an address of this machine or network:
 // a pattern that happens to fit, or a name that leads there, is not enough. A rule that asks means it by the question, which
 // mode all does not put.
-func meant(rules []tongs.Rule, mode tongs.Mode) func(host string) bool {
+func ruleNamesHost(rules []tongs.Rule, mode tongs.Mode) func(host string) bool {
 	return func(host string) bool {
 		return slices.ContainsFunc(rules, func(r tongs.Rule) bool {
 			allows := r.Decision == tongs.PreApproved || r.Decision == tongs.Ask && mode != tongs.ModeAll

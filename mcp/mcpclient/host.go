@@ -134,8 +134,8 @@ func (h *host) fail(err error) {
 	h.failures++
 }
 
-// lost counts a session that ended by itself: soon after its start that is a failure like any other.
-func (h *host) lost(s *session, err error) {
+// countEarlyEnd counts a session that ended by itself: soon after its start that is a failure like any other.
+func (h *host) countEarlyEnd(s *session, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.live != s {
@@ -161,7 +161,7 @@ func (h *host) start(ctx context.Context, l launch) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, h.see(s.definitions(), l.pin.made())
+	return s, h.noteServerInfo(s.definitions(), l.pin.made())
 }
 
 // path is where the command is looked up.
@@ -335,7 +335,7 @@ func (s *session) running() bool {
 // explain says why a server could not be started.
 func (h *host) explain(ctx context.Context, s *session, err error) error {
 	if s.web != nil {
-		why := s.web.why(err)
+		why := s.web.refusalOf(err)
 		if _, ok := errors.AsType[*tongs.Error](why); ok {
 			return why
 		}
@@ -381,8 +381,8 @@ func (h *host) record() (*Record, error) {
 	return r, err
 }
 
-// see keeps what the server says of itself, and tells of changes.
-func (h *host) see(defs *Definitions, program *Program) error {
+// noteServerInfo keeps what the server says of itself, and tells of changes.
+func (h *host) noteServerInfo(defs *Definitions, program *Program) error {
 	r, err := h.record()
 	if err != nil {
 		return err

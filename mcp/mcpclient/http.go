@@ -172,8 +172,8 @@ func (w *web) refused(ctx context.Context, res *http.Response) error {
 	return nil
 }
 
-// why returns the refusal that explains err, or err.
-func (w *web) why(err error) error {
+// refusalOf returns the refusal that explains err, or err.
+func (w *web) refusalOf(err error) error {
 	if e, ok := errors.AsType[*tongs.Error](err); ok {
 		return e
 	}

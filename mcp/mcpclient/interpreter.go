@@ -156,7 +156,7 @@ func (s *Server) interpreted(kind string, in interpreter, dir string) (list []st
 		return info != nil
 	}
 	found, unsure := false, false
-	args := in.apart(s.Args)
+	args := in.splitOptions(s.Args)
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		option, value, joined := strings.Cut(word, "=")
@@ -199,8 +199,8 @@ func (in *interpreter) flag(word string) bool {
 	})
 }
 
-// apart returns arguments with options of one letter each by itself: -Ic is -I -c, and -rfile is -r file.
-func (in *interpreter) apart(args []string) (list []string) {
+// splitOptions returns arguments with options of one letter each by itself: -Ic is -I -c, and -rfile is -r file.
+func (in *interpreter) splitOptions(args []string) (list []string) {
 	for _, word := range args {
 		if in.words || len(word) < 3 || word[0] != '-' || word[1] == '-' {
 			list = append(list, word)

@@ -375,7 +375,7 @@ func (h *host) named(dir, path string) (argv []string, parts []Part, err error) 
 		parts = append(parts, Part{Role: role, Path: real, named: name})
 	}
 	if last := parts[len(parts)-1]; last.Role == roleScript || filepath.Ext(last.Path) != "" && filepath.Ext(last.Path) != ".exe" {
-		parts = append(parts, beside(last.Path)...)
+		parts = append(parts, manifestsOf(last.Path)...)
 	}
 	return append([]string{at}, cfg.Args...), parts, nil
 }

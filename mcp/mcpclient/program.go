@@ -188,8 +188,8 @@ var manifests = []string{
 	"go.mod", "go.sum",
 }
 
-// beside are the manifests of a script: those of its directory, or of the next one above that has some.
-func beside(script string) (list []Part) {
+// manifestsOf are the manifests of a script: those of its directory, or of the next one above that has some.
+func manifestsOf(script string) (list []Part) {
 	dir := filepath.Dir(script)
 	for range 4 {
 		for _, name := range manifests {

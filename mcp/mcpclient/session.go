@@ -288,7 +288,7 @@ func (s *session) relist() {
 		}
 		s.mu.Unlock()
 		if err == nil {
-			_ = s.host.see(defs, nil)
+			_ = s.host.noteServerInfo(defs, nil)
 		}
 	}()
 }

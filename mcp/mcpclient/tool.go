@@ -418,7 +418,7 @@ func (t *tool) failure(s *session, err error) error {
 		return tongs.Errorf(tongs.CodeExecutionError, "%s answers with an error: %s", server, cleantext.Text(rpc.Message, 2000))
 	}
 	if s.web != nil {
-		why := s.web.why(err)
+		why := s.web.refusalOf(err)
 		if _, ok := errors.AsType[*tongs.Error](why); !ok {
 			why = tongs.Errorf(tongs.CodeNetworkError, "%s could not be asked: %s", server, cleantext.Text(why.Error(), 500))
 		}
@@ -435,7 +435,7 @@ func (t *tool) failure(s *session, err error) error {
 	}
 	s.end()
 	ended := s.ended("it ran " + t.spec.Name)
-	t.host.lost(s, ended)
+	t.host.countEarlyEnd(s, ended)
 	return ended
 }
 

@@ -112,8 +112,8 @@ type asking struct {
 // inputKey is the name of the input that a call needs.
 const inputKey = "approval"
 
-// come hands over what a client came back with. Without an answer the question counts as not shown.
-func (a *asking) come(responses mcp.InputResponseMap) {
+// deliver hands over what a client came back with. Without an answer the question counts as not shown.
+func (a *asking) deliver(responses mcp.InputResponseMap) {
 	res, _ := responses[inputKey].(*mcp.ElicitResult)
 	select {
 	case a.answer <- res:

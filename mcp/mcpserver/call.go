@@ -63,20 +63,20 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 		if err != nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 		}
-		p.asked.come(req.Params.InputResponses)
-		return p.call.attend(ctx, req)
+		p.asked.deliver(req.Params.InputResponses)
+		return p.call.awaitCall(ctx, req)
 	}
 	f, caller, call, err := s.prepare(ctx, sess, req, args)
 	if err != nil {
 		return s.result(sess, req.Params.Name, tongs.Failure(err)), nil
 	}
 	if !f.byRounds || !f.elicits { // nothing can make the request end before the call
-		return f.fly(ctx, caller, call, req), nil
+		return f.makeCall(ctx, caller, call, req), nil
 	}
 	if err := f.takeOff(ctx, caller, call); err != nil {
 		return nil, err
 	}
-	return f.attend(ctx, req)
+	return f.awaitCall(ctx, req)
 }
 
 // prepare makes the call of a request.
@@ -101,8 +101,8 @@ func (s *Server) prepare(ctx context.Context, sess *session, req *mcp.CallToolRe
 	return f, caller, call, nil
 }
 
-// fly makes the call for the request that waits, and ends with it.
-func (f *flight) fly(ctx context.Context, caller tongs.Caller, call *tongs.Call, req *mcp.CallToolRequest) *mcp.CallToolResult {
+// makeCall makes the call for the request that waits, and ends with it.
+func (f *flight) makeCall(ctx context.Context, caller tongs.Caller, call *tongs.Call, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	p := newProgress(ctx, f.server.opt.Beat, req)
 	f.follow(p)
 	f.result = f.make(ctx, caller, call)
@@ -163,9 +163,9 @@ func reasonOf(meta mcp.Meta) string {
 	return reason[:min(len(reason), maxReason)]
 }
 
-// attend waits for the call on behalf of a request: for its result, or for a question that the client must be asked.
+// awaitCall waits for the call on behalf of a request: for its result, or for a question that the client must be asked.
 // Where the request ends first, so does the call.
-func (f *flight) attend(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (f *flight) awaitCall(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	p := newProgress(ctx, f.server.opt.Beat, req)
 	f.follow(p)
 	defer p.close()

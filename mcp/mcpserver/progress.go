@@ -71,7 +71,7 @@ func (p *progress) add(u tongs.Update) {
 	if u.Total > 0 && u.Done > p.sent {
 		p.sent, p.total = u.Done, u.Total
 	}
-	p.stir()
+	p.wakeSender()
 }
 
 // wait tells that the call waits for an answer, or, with an empty question, that it goes on.
@@ -83,12 +83,12 @@ func (p *progress) wait(question string) {
 	defer p.mu.Unlock()
 	p.question = question
 	if question != "" {
-		p.stir()
+		p.wakeSender()
 	}
 }
 
-// stir wakes the sender. It must be locked.
-func (p *progress) stir() {
+// wakeSender wakes the sender. It must be locked.
+func (p *progress) wakeSender() {
 	p.fresh = true
 	select {
 	case p.wake <- struct{}{}:

@@ -85,7 +85,7 @@ func TestKin(t *testing.T) {
 		{"http://127.0.0.1:1", "http://127.0.0.1:2/authorize", false},
 		{"http://localhost:1", "http://localhost:1/authorize", true},
 	} {
-		if got := kin(tt.issuer, tt.page); got != tt.want {
+		if got := ofIssuer(tt.issuer, tt.page); got != tt.want {
 			t.Errorf("%s and %s: %v", tt.issuer, tt.page, got)
 		}
 	}

@@ -150,14 +150,14 @@ func (r *Resource) visit(ctx context.Context, ln net.Listener, p *place, l *Logi
 	case <-ctx.Done():
 		return "", tongs.Errorf(tongs.CodeCancelled, "nobody logged in to the MCP server %s: %w", r.Name, context.Cause(ctx))
 	case a := <-answers.first:
-		must := p.as.AuthorizationResponseIssParameterSupported || !kin(l.Issuer, p.as.AuthorizationEndpoint)
+		must := p.as.AuthorizationResponseIssParameterSupported || !ofIssuer(l.Issuer, p.as.AuthorizationEndpoint)
 		return a.Get("code"), judgeAnswer(r.Name, a, l.Issuer, must)
 	}
 }
 
-// kin reports whether a page is one of the issuer's own: on its host, or where one is part of the other. Whoever sends
+// ofIssuer reports whether a page is one of the issuer's own: on its host, or where one is part of the other. Whoever sends
 // people to the page of another could be sent a code of theirs (mix-up), unless the answer says whose it is.
-func kin(issuer, page string) bool {
+func ofIssuer(issuer, page string) bool {
 	a, errA := url.Parse(issuer)
 	b, errB := url.Parse(page)
 	if errA != nil || errB != nil || a.Host == b.Host {

@@ -31,7 +31,7 @@ func receive(ln net.Listener, state string) *answers {
 			case req.Host != host || req.URL.Path != "/callback" || req.Method != http.MethodGet:
 				http.Error(w, "There is nothing here.", http.StatusNotFound)
 				return
-			case len(q["state"]) != 1 || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) != 1 || twice(q):
+			case len(q["state"]) != 1 || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) != 1 || repeated(q):
 				http.Error(w, "This is not the answer to the login that Tongs waits for.", http.StatusBadRequest)
 				return
 			}
@@ -47,8 +47,8 @@ func receive(ln net.Listener, state string) *answers {
 	return a
 }
 
-// twice reports whether something that is decided on is given more than once.
-func twice(q url.Values) bool {
+// repeated reports whether something that is decided on is given more than once.
+func repeated(q url.Values) bool {
 	return len(q["code"]) > 1 || len(q["iss"]) > 1 || len(q["error"]) > 1
 }
 

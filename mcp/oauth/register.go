@@ -45,15 +45,15 @@ func (w *web) register(ctx context.Context, as *oauthex.AuthServerMeta, redirect
 		return Client{}, failed("the authorization server %.200q registers no clients by itself: register one with it, with the "+
 			"redirect address http://127.0.0.1:PORT/callback, and log in with --client-id and --port", as.Issuer)
 	}
-	c, err := w.enrol(ctx, as, redirect)
+	c, err := w.registerClient(ctx, as, redirect)
 	if err != nil {
 		return Client{}, failed("the authorization server %.200q did not register a client: %w", as.Issuer, err)
 	}
 	return c, nil
 }
 
-// enrol registers a client (RFC 7591).
-func (w *web) enrol(ctx context.Context, as *oauthex.AuthServerMeta, redirect string) (Client, error) {
+// registerClient registers a client (RFC 7591).
+func (w *web) registerClient(ctx context.Context, as *oauthex.AuthServerMeta, redirect string) (Client, error) {
 	want := ""
 	for _, m := range methods {
 		if want == "" && slices.Contains(as.TokenEndpointAuthMethodsSupported, m) {

@@ -80,7 +80,7 @@ func (r *Resource) renew(ctx context.Context, stale Secret) (token Secret, err e
 		t, err := r.web(l.Hosts).token(context.WithoutCancel(ctx), l.TokenEndpoint, l.Client, url.Values{
 			"grant_type": {"refresh_token"}, "refresh_token": {string(l.Refresh)}, "resource": {l.Resource},
 		})
-		if over(err) {
+		if permanentlyFailed(err) {
 			l.Access, l.Refresh, refused = "", "", ErrLogin
 			return l, nil
 		}
@@ -156,8 +156,8 @@ func (r refusal) Error() string {
 	return "the authorization server refuses"
 }
 
-// over reports whether a renewal can never succeed.
-func over(err error) bool {
+// permanentlyFailed reports whether a renewal can never succeed.
+func permanentlyFailed(err error) bool {
 	r, ok := errors.AsType[refusal](err)
 	return ok && (r == "invalid_grant" || r == "invalid_client" || r == "unauthorized_client")
 }

@@ -169,7 +169,7 @@ func (s *Set) Forth(name string, args json.RawMessage) json.RawMessage {
 	if dec.Decode(&v) != nil {
 		return args
 	}
-	return json.RawMessage(encode(u.forth(v), string(args)))
+	return json.RawMessage(encode(u.renameForward(v), string(args)))
 }
 
 func encode(v any, fallback string) string {

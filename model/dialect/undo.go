@@ -68,15 +68,15 @@ func (u *undo) renames() bool {
 	return false
 }
 
-// forth renames properties the other way.
-func (u *undo) forth(v any) any {
+// renameForward renames properties the other way.
+func (u *undo) renameForward(v any) any {
 	if u == nil {
 		return v
 	}
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
-			v[i] = u.items.forth(v[i])
+			v[i] = u.items.renameForward(v[i])
 		}
 	case map[string]any:
 		told := make(map[string]string, len(u.names))
@@ -88,7 +88,7 @@ func (u *undo) forth(v any) any {
 			if wire, ok := told[name]; ok {
 				name = wire
 			}
-			out[name] = u.props[name].forth(value)
+			out[name] = u.props[name].renameForward(value)
 		}
 		return out
 	}

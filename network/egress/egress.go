@@ -197,11 +197,11 @@ func Credential(name, value string) bool {
 	case "user-agent", "accept", "accept-encoding", "accept-language", "if-none-match", "if-modified-since":
 		return len(secrets.Find(value)) > 0
 	}
-	return secrets.SecretName(name) || telling(name) || len(secrets.Find(value)) > 0
+	return secrets.SecretName(name) || namesCredential(name) || len(secrets.Find(value)) > 0
 }
 
-// telling reports whether the name of a header has a word in it that credentials are sent under.
-func telling(name string) bool {
+// namesCredential reports whether the name of a header has a word in it that credentials are sent under.
+func namesCredential(name string) bool {
 	for part := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' }) {
 		switch part {
 		case "key", "token", "auth", "session", "sid", "jwt", "signature", "apikey", "csrf", "xsrf":

@@ -49,7 +49,7 @@ func (t *tools) globTool() (tongs.Tool, error) {
 			Hints: tongs.Hints{ReadOnly: true, Idempotent: true},
 		},
 		Plan: func(_ context.Context, v *tongs.View, in GlobInput) (*tongs.Plan, error) {
-			target, err := aim(v.Files, in)
+			target, err := searchTarget(v.Files, in)
 			if err != nil {
 				return nil, err
 			}
@@ -76,8 +76,8 @@ type target struct {
 	named bool
 }
 
-// aim finds out where a call looks. Nothing is decided yet: it says nothing about what is there.
-func aim(files tongs.FileView, in GlobInput) (t target, err error) {
+// searchTarget finds out where a call looks. Nothing is decided yet: it says nothing about what is there.
+func searchTarget(files tongs.FileView, in GlobInput) (t target, err error) {
 	dir, pattern := in.Path, strings.TrimPrefix(in.Pattern, "./")
 	if dir == "" {
 		dir = "."
@@ -128,7 +128,7 @@ func cutDir(pattern string) (dir, rest string) {
 }
 
 func (t *tools) glob(ctx context.Context, env *tongs.Env, in GlobInput) (out GlobOutput, err error) {
-	target, err := aim(env.Files, in)
+	target, err := searchTarget(env.Files, in)
 	if err != nil {
 		return out, err
 	}

@@ -166,7 +166,7 @@ func (s *grepping) file(ctx context.Context, env *tongs.Env, q grep.Query, info 
 		s.res.Files[i].Modified = info.Modified
 	}
 	if s.res.Matches == 0 && s.in.Offset == 0 {
-		s.otherwise(func(m *regex.Matcher) (*grep.Result, error) {
+		s.suggestAlternative(func(m *regex.Matcher) (*grep.Result, error) {
 			again, err := env.Files.Open(s.path)
 			if err != nil {
 				return nil, err
@@ -225,7 +225,7 @@ func (s *grepping) directory(ctx context.Context, env *tongs.Env, t *tools, q gr
 	}
 	if s.res.Matches == 0 && s.in.Offset == 0 {
 		where.Skip = func(rel string, isDir bool) bool { return isDir && !filter.Below(rel) || dir.Skip(rel, isDir) }
-		s.otherwise(func(m *regex.Matcher) (*grep.Result, error) {
+		s.suggestAlternative(func(m *regex.Matcher) (*grep.Result, error) {
 			res, _, err := search(grep.Query{Matcher: m, Limit: 1})
 			return res, err
 		})
@@ -249,9 +249,9 @@ func (s *grepping) skip(dir *tongs.Tree, filter *globs.Filter, rel string, isDir
 	return true
 }
 
-// otherwise looks, where nothing was found, for what the pattern could have meant: its text, or the same in another case.
+// suggestAlternative looks, where nothing was found, for what the pattern could have meant: its text, or the same in another case.
 // It is a courtesy: what fails says nothing.
-func (s *grepping) otherwise(search func(*regex.Matcher) (*grep.Result, error)) {
+func (s *grepping) suggestAlternative(search func(*regex.Matcher) (*grep.Result, error)) {
 	opt := regex.Options{Fold: true, Word: s.in.WordMatch, Multiline: s.in.Multiline}
 	text, pattern := regexp.QuoteMeta(s.in.Pattern), s.in.Pattern
 	if s.in.Literal {

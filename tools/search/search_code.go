@@ -217,15 +217,15 @@ func placesIn(r *rank.Ranking, f rank.File, p tongs.Path, text []byte) (found []
 	for _, at := range r.Places(f, text, symbols.In(f.Path, text)) {
 		place := codePlace{Place: at, path: p.String(), text: lines.line(at.Line)}
 		if at.Definition == nil {
-			place.around(lines)
+			place.linesAround(lines)
 		}
 		found = append(found, place)
 	}
 	return found
 }
 
-// around takes up the lines beside a place.
-func (p *codePlace) around(lines *lineReader) {
+// linesAround takes up the lines beside a place.
+func (p *codePlace) linesAround(lines *lineReader) {
 	if text := lines.line(p.Line - 1); strings.TrimSpace(text) != "" {
 		p.before = []string{text}
 	}

@@ -42,7 +42,7 @@ func BenchmarkSearchCode(b *testing.B) {
 	b.Run("told, again", func(b *testing.B) {
 		t := newBench(b, nil)
 		t.dir = build.Default.GOROOT
-		t.told()
+		t.walkFromService()
 		ask(b, t, "http server shutdown")
 		for b.Loop() {
 			ask(b, t, "http server shutdown")
@@ -51,7 +51,7 @@ func BenchmarkSearchCode(b *testing.B) {
 	b.Run("told, other words", func(b *testing.B) {
 		t := newBench(b, nil)
 		t.dir = build.Default.GOROOT
-		t.told()
+		t.walkFromService()
 		ask(b, t, "http server shutdown")
 		for b.Loop() {
 			ask(b, t, "parseDuration")

@@ -131,7 +131,7 @@ func (s *coding) refresh(ctx context.Context, t *tools, dir *tongs.Tree) (*rank.
 	}
 	defer func() { <-known.turn }()
 	r := s.refreshing(known)
-	visible, ok, err := r.told(ctx, t, dir)
+	visible, ok, err := r.walkFromService(ctx, t, dir)
 	if !ok && err == nil {
 		visible, err = r.walk(ctx, dir, walk.Options{Root: dir.Host, Dir: dir.Dir, Top: dir.Top, Ignore: t.ignore})
 	}

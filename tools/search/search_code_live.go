@@ -17,9 +17,9 @@ import (
 	"github.com/tongs-ai/tongs/internal/search/walk"
 )
 
-// told is walk by what the service that knows trees tells, false where it does not know this one: which files changed,
+// walkFromService is walk by what the service that knows trees tells, false where it does not know this one: which files changed,
 // which ones the call may see, and which of those that are not known hold a word of the query.
-func (r *refreshing) told(ctx context.Context, t *tools, dir *tongs.Tree) (visible map[string]bool, ok bool, err error) {
+func (r *refreshing) walkFromService(ctx context.Context, t *tools, dir *tongs.Tree) (visible map[string]bool, ok bool, err error) {
 	tree, ok := t.known(dir, false, false)
 	if !ok {
 		return nil, false, nil

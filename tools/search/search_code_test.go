@@ -67,8 +67,8 @@ var shop = []string{
 	"out/cart.go=package out\n\nfunc Total() {}\n", ".gitignore=out/\n", ".hidden/cart.go=package h\n\nfunc Total() {}\n", "bin=\x00cart total",
 }
 
-// told has calls made by tools that are told what changed.
-func (b *bench) told() {
+// walkFromService has calls made by tools that are told what changed.
+func (b *bench) walkFromService() {
 	b.Helper()
 	user := ignore.User{}
 	service := live.New(live.Options{User: &user})
@@ -86,7 +86,7 @@ func TestSearchCode(t *testing.T) {
 		for i := range 40 { // more than are read without a search
 			b.put(fmt.Sprintf("much/f%d.txt=nothing of interest\n", i), 1)
 		}
-		b.told()
+		b.walkFromService()
 		if out, _ := b.code(args{"query": "cart"}); out.Searched != 46 {
 			t.Errorf("%d searched", out.Searched)
 		}
@@ -167,7 +167,7 @@ func TestSearchCodeIsNeverStale(t *testing.T) {
 		}
 		b := newBench(t, files)
 		if told {
-			b.told()
+			b.walkFromService()
 		}
 		changeAndSearch(t, b)
 	}

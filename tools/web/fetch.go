@@ -220,7 +220,7 @@ func (s *set) planFetch(ctx context.Context, v *tongs.View, in Input) (*tongs.Pl
 	}
 	if effect.Sends || len(found) > 0 {
 		plan.Kind = tongs.KindWrite
-		plan.Message += ", sending " + what(in)
+		plan.Message += ", sending " + describeRequest(in)
 	}
 	if effect.Sends {
 		plan.Preview = func(context.Context) (string, error) { return s.previewRequest(req, in), nil }
@@ -269,8 +269,8 @@ func (s *set) keepBack(first *url.URL, next *http.Request, in Input) error {
 // secretsLeave begins what a person is told of secrets that were found.
 const secretsLeave = "a secret would leave in "
 
-// what says what a request carries.
-func what(in Input) string {
+// describeRequest says what a request carries.
+func describeRequest(in Input) string {
 	var parts []string
 	if in.Body != "" {
 		parts = append(parts, fmt.Sprintf("a body of %d bytes", len(in.Body)))

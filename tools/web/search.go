@@ -130,13 +130,13 @@ func (s *set) planSearch(_ context.Context, _ *tongs.View, in SearchInput) (*ton
 	plan.Effects = []tongs.Effect{effect}
 	if len(found) > 0 {
 		plan.Kind = tongs.KindWrite
-		plan.Effects = s.telling(secretsLeave + strings.Join(found, ", "))
+		plan.Effects = s.effectsToAsk(secretsLeave + strings.Join(found, ", "))
 	}
 	return plan, nil
 }
 
-// telling are the effects of a search that must be asked about: whoever may be asked in place of the first provider is named.
-func (s *set) telling(why string) (effects []tongs.Effect) {
+// effectsToAsk are the effects of a search that must be asked about: whoever may be asked in place of the first provider is named.
+func (s *set) effectsToAsk(why string) (effects []tongs.Effect) {
 	for _, p := range s.opt.Providers {
 		target, err := egress.TargetOf(p.URL())
 		if err != nil {
@@ -176,7 +176,7 @@ func (s *set) search(ctx context.Context, env *tongs.Env, in SearchInput) (Searc
 			s.learnResults(ctx, env, out.Results)
 			return out, nil
 		}
-		last = graver(last, err)
+		last = worseFailure(last, err)
 		failures = append(failures, fmt.Sprintf("%s failed: %s", p.Name(), message(err)))
 	}
 	if last == nil {
@@ -200,8 +200,8 @@ func (s *set) learnResults(ctx context.Context, env *tongs.Env, list []Found) {
 	s.ledger.learn(named(ctx, env.State), found...)
 }
 
-// graver is the failure that a caller should hear of: one that waiting mends before one that it does not.
-func graver(a, b error) error {
+// worseFailure is the failure that a caller should hear of: one that waiting mends before one that it does not.
+func worseFailure(a, b error) error {
 	if a == nil || tongs.CodeOf(b) == tongs.CodeRateLimited && tongs.CodeOf(a) != tongs.CodeRateLimited {
 		return b
 	}

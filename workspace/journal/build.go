@@ -142,7 +142,7 @@ func (b *builder) make(at *os.Root, name string, p tongs.Path, n *node) error {
 	if b.fills(n) {
 		s.Mode |= 0o700
 	}
-	return adorn(at, name, s)
+	return restoreAttributes(at, name, s)
 }
 
 // fills reports whether an object of the disk comes into a new directory that nobody may write to.

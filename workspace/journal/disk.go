@@ -358,8 +358,8 @@ func (d *disk) chmod(p tongs.Path, mode fs.FileMode) error {
 	return at.Chmod(".", mode)
 }
 
-// adorn gives a new entry the owner, the mode and the time of a state.
-func adorn(at *os.Root, name string, s State) error {
+// restoreAttributes gives a new entry the owner, the mode and the time of a state.
+func restoreAttributes(at *os.Root, name string, s State) error {
 	if s.Owner != "" {
 		uid, gid, _ := strings.Cut(s.Owner, ":")
 		u, err1 := strconv.Atoi(uid)

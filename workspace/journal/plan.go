@@ -296,15 +296,15 @@ func (pl *planner) walk(p tongs.Path, n *node, inPlace bool) error {
 		if !swap {
 			fi = nil
 		}
-		if err := pl.comes(path, child, n.at, fi); err != nil {
+		if err := pl.noteArrival(path, child, n.at, fi); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// comes notes what comes to p.
-func (pl *planner) comes(p tongs.Path, n *node, dir tongs.Path, swap fs.FileInfo) error {
+// noteArrival notes what comes to p.
+func (pl *planner) noteArrival(p tongs.Path, n *node, dir tongs.Path, swap fs.FileInfo) error {
 	if n.kind == gone {
 		return nil
 	}
@@ -324,7 +324,7 @@ func (pl *planner) inside(p tongs.Path, n *node, dir tongs.Path) error {
 		case made:
 			err = pl.inside(path, child, dir)
 		case there:
-			err = pl.comes(path, child, dir, nil)
+			err = pl.noteArrival(path, child, dir, nil)
 			if n.state.Mode&0o200 == 0 { // it is filled before it gets its mode
 				pl.modes = append(pl.modes, modeChange{path: p, old: n.state.Mode | 0o700, new: n.state.Mode, quiet: true})
 			}

@@ -60,15 +60,15 @@ func (j *Journal) recoverOwner(owner string, ids []string, roots map[string]stri
 	var errs error
 	for i := len(ids) - 1; i >= 0; i-- { // the newest first
 		concerned, err := j.recoverOne(ids[i], owner)
-		if err != nil && (roots == nil || meet(roots, concerned)) {
+		if err != nil && (roots == nil || overlap(roots, concerned)) {
 			errs = errors.Join(errs, err)
 		}
 	}
 	return errs
 }
 
-// meet reports whether two sets of roots have a directory in common, or one in another.
-func meet(a, b map[string]string) bool {
+// overlap reports whether two sets of roots have a directory in common, or one in another.
+func overlap(a, b map[string]string) bool {
 	for _, x := range a {
 		for _, y := range b {
 			if x == y || strings.HasPrefix(x, y+string(filepath.Separator)) || strings.HasPrefix(y, x+string(filepath.Separator)) {
@@ -79,8 +79,8 @@ func meet(a, b map[string]string) bool {
 	return false
 }
 
-// aside puts away what cannot be read, as a power failure may leave it: it tells nothing and must not be in the way.
-func (j *Journal) aside(name string) error {
+// moveAway puts away what cannot be read, as a power failure may leave it: it tells nothing and must not be in the way.
+func (j *Journal) moveAway(name string) error {
 	dir := j.file("broken")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (j *Journal) recoverOne(id, owner string) (map[string]string, error) {
 		return j.settle(name)
 	}
 	if err != nil { // it was written before anything was staged, and again before anything was changed
-		return nil, j.aside(name + stagesSuffix)
+		return nil, j.moveAway(name + stagesSuffix)
 	}
 	return stages.Roots, j.rollBack(name, stages)
 }
@@ -161,7 +161,7 @@ func (j *Journal) settle(name string) (map[string]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, j.aside(name)
+		return nil, j.moveAway(name)
 	}
 	kept, err := happened(head.Roots, changes)
 	if err != nil {

@@ -38,7 +38,7 @@ const (
 // asideSuffix is added to a slot for what is taken away where a file system cannot exchange two names.
 const asideSuffix = "-old"
 
-func (s *step) aside() tongs.Path {
+func (s *step) moveAway() tongs.Path {
 	return tongs.Path{Root: s.Slot.Root, Rel: s.Slot.Rel + asideSuffix}
 }
 
@@ -177,10 +177,10 @@ func (t *Txn) takeOne(ctx context.Context, s *step) error {
 			}
 			return t.verify(ctx, s, s.Slot)
 		}
-		if err := t.disk.rename(s.Path, s.aside(), false); err != nil {
+		if err := t.disk.rename(s.Path, s.moveAway(), false); err != nil {
 			return err
 		}
-		if err := t.verify(ctx, s, s.aside()); err != nil {
+		if err := t.verify(ctx, s, s.moveAway()); err != nil {
 			return err
 		}
 		if err := t.j.point("swap in"); err != nil {
@@ -281,7 +281,7 @@ func revertOne(d *disk, s *step) error {
 		}
 		return d.rename(s.Path, s.Slot, false)
 	}
-	aside, err := d.lstat(s.aside())
+	aside, err := d.lstat(s.moveAway())
 	if err != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func revertOne(d *disk, s *step) error {
 			}
 			now = nil
 		}
-		return revertOut(d, s.aside(), s.Path, aside, now)
+		return revertOut(d, s.moveAway(), s.Path, aside, now)
 	}
 	switch {
 	case slot == nil || s.ID == "" || identity(slot) == s.ID:

@@ -155,7 +155,7 @@ func (u *Undo) entry(ctx context.Context, e *Entry) error {
 	for _, c := range leaving {
 		if c.From == nil {
 			u.clear(&c)
-		} else if n := u.lift(&c); n != nil {
+		} else if n := u.takeMoved(&c); n != nil {
 			held = append(held, returning{path: *c.From, change: c, node: n})
 		}
 	}
@@ -186,7 +186,7 @@ func (u *Undo) meantOf(ctx context.Context, e *Entry) (changes []Change, err err
 		switch {
 		case err != nil:
 			return nil, err
-		case u.meant(&c):
+		case u.concerns(&c):
 			changes = append(changes, c)
 		case c.From == nil && c.Before.Type == Absent && c.After.Type == Dir:
 			dirs = append(dirs, c)
@@ -205,8 +205,8 @@ func (u *Undo) meantOf(ctx context.Context, e *Entry) (changes []Change, err err
 	return changes, nil
 }
 
-// meant reports whether a change concerns the paths.
-func (u *Undo) meant(c *Change) bool {
+// concerns reports whether a change concerns the paths.
+func (u *Undo) concerns(c *Change) bool {
 	if len(u.paths) == 0 {
 		return true
 	}
@@ -276,8 +276,8 @@ func (u *Undo) restore(p tongs.Path, s State) error {
 	}
 }
 
-// lift takes up what was moved.
-func (u *Undo) lift(c *Change) *node {
+// takeMoved takes up what was moved.
+func (u *Undo) takeMoved(c *Change) *node {
 	at := u.tree.at(c.Path)
 	now := at.state
 	if at.kind == there {

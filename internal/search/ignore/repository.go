@@ -51,7 +51,7 @@ func (rd *Reader) Repository(top string) *Repository {
 // and counts only where it is above dir.
 func (rd *Reader) Above(dir, top string) (*Rules, string) {
 	start := rd.start(dir, top)
-	way, ok := way(start, dir)
+	way, ok := pathDown(start, dir)
 	if !ok {
 		return nil, ""
 	}
@@ -66,8 +66,8 @@ func (rd *Reader) Above(dir, top string) (*Rules, string) {
 	}
 }
 
-// way returns the way down from one directory to another, with a slash at its end; false where there is none.
-func way(from, to string) (string, bool) {
+// pathDown returns the way down from one directory to another, with a slash at its end; false where there is none.
+func pathDown(from, to string) (string, bool) {
 	if from == "" {
 		return "", false
 	}
@@ -81,7 +81,7 @@ func way(from, to string) (string, bool) {
 // start returns the highest directory whose files bear on dir.
 func (rd *Reader) start(dir, top string) string {
 	start := dir
-	if _, ok := way(top, dir); ok {
+	if _, ok := pathDown(top, dir); ok {
 		start = top
 	}
 	for at := dir; ; {

@@ -87,13 +87,13 @@ func (f *Finder) foldFilter() {
 			best, f.filter, f.before = rarity, filter, start
 		}
 	}
-	if !f.proves(runes) {
+	if !f.isWhole(runes) {
 		f.runes = runes
 	}
 }
 
-// proves reports whether the filter alone is the literal: all of it, and each byte an ASCII letter or always the same.
-func (f *Finder) proves(runes []rune) bool {
+// isWhole reports whether the filter alone is the literal: all of it, and each byte an ASCII letter or always the same.
+func (f *Finder) isWhole(runes []rune) bool {
 	if len(f.filter) != len(runes) {
 		return false
 	}

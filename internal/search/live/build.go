@@ -93,11 +93,11 @@ func (r *root) reindex(ctx context.Context, now bool) error {
 		return nil
 	}
 	r.waited = 0
-	return r.index(ctx, append(items, r.worn()...))
+	return r.index(ctx, append(items, r.staleSegments()...))
 }
 
-// worn returns the files of segments that are better indexed anew.
-func (r *root) worn() (items []item) {
+// staleSegments returns the files of segments that are better indexed anew.
+func (r *root) staleSegments() (items []item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	order := slices.Clone(r.segments)

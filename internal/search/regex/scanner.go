@@ -136,15 +136,15 @@ func (s *Scanner) byLiteral() (start, end int, ok bool) {
 				return start, end, true
 			}
 		}
-		if !s.pays(least) {
+		if !s.worthwhile(least) {
 			break
 		}
 	}
 	return 0, 0, false
 }
 
-// pays counts a literal that was found in vain, and reports whether to go on looking for them.
-func (s *Scanner) pays(least int) bool {
+// worthwhile counts a literal that was found in vain, and reports whether to go on looking for them.
+func (s *Scanner) worthwhile(least int) bool {
 	if s.vain++; s.vain < maxVain {
 		return true
 	}

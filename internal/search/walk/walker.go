@@ -165,7 +165,7 @@ func (k *worker) read(o *openDir) {
 			k.jobs = append(k.jobs, job{open: o})
 			more = false
 		}
-		k.sift(o, text, share)
+		k.sortEntries(o, text, share)
 		files := k.files
 		for share && len(files) > batchSize {
 			o.refs.Add(1)
@@ -199,9 +199,9 @@ func (k *worker) part(o *openDir) (text string, more bool) {
 	return string(c.text), more
 }
 
-// sift sorts the entries of the chunk into files to visit and directories to enter, without what is left out. With
+// sortEntries sorts the entries of the chunk into files to visit and directories to enter, without what is left out. With
 // share the directory stays open for those below it.
-func (k *worker) sift(o *openDir, text string, share bool) {
+func (k *worker) sortEntries(o *openDir, text string, share bool) {
 	t, d := k.tree, o.dir
 	down := k.down && (t.opt.MaxDepth <= 0 || d.depth+1 < t.opt.MaxDepth)
 	for _, r := range k.chunk.refs {

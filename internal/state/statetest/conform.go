@@ -17,7 +17,7 @@ func Grant(id string, scope policy.Scope) policy.Grant {
 	g := policy.Grant{
 		ID: id, Scope: scope, RulesDigest: "r1", By: "ada", At: time.Now().Round(0),
 		Key: policy.Key{
-			Tool: "edit", Source: tongs.Source{Kind: tongs.SourceCustom, Name: "x", Digest: "1"}, Roots: "w1",
+			Tool: "edit", Source: tongs.Source{Kind: tongs.SourceForge, Name: "x", Digest: "1"}, Roots: "w1",
 			Agents: []string{"main", "child"},
 		},
 		Covers: []policy.Cover{{Kind: tongs.EffectWrite, Pattern: "src/**"}},

@@ -11,7 +11,7 @@ import {pretty, seen} from './text.js';
 
 let tools = [], current = null, view = null;
 
-const groups = {builtin: 'Built in', custom: 'Custom', module: 'Modules', mcp: 'MCP servers', worker: 'Workers'};
+const groups = {builtin: 'Built in', forge: 'Forge', module: 'Modules', mcp: 'MCP servers', worker: 'Workers'};
 const ready = t => t.callable && t.state.status === 'ready';
 const stateBadge = t => badge(t.state.status, ready(t) ? 'good' : /changed|quarantin|not/.test(t.state.status) ? 'warn' : 'bad');
 
