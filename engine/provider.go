@@ -86,12 +86,22 @@ func newSupplies(reg *registry.Registry, providers map[tongs.SourceKind]Provider
 	return s, nil
 }
 
-// refresh brings the registry up to date. The error is that ctx ended first.
+// refresh brings the registry up to date. The error is that ctx ended first. One provider that does not return costs its
+// own tools being up to date, and not those of the others.
 func (s *supplies) refresh(ctx context.Context) error {
-	if len(s.list) == 0 {
-		return nil
+	for left := len(s.list) > 0; left; {
+		var err error
+		if left, err = s.round(ctx); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// round asks each provider in turn, and reports whether it left one behind: then those after it were not asked.
+func (s *supplies) round(ctx context.Context) (left bool, err error) {
 	var at atomic.Pointer[supply]
+	at.Store(s.list[0])
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -104,12 +114,11 @@ func (s *supplies) refresh(ctx context.Context) error {
 	defer late.Stop()
 	select {
 	case <-done:
-		return nil
+		return false, nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	case <-late.C:
-		s.leave(at.Load())
-		return nil
+		return s.leave(at.Load()), nil
 	}
 }
 
@@ -182,13 +191,14 @@ func (s *supplies) returned(p *supply, err error) {
 	}
 }
 
-// leave goes on without a provider that does not return.
-func (s *supplies) leave(p *supply) {
+// leave goes on without a provider that does not return, and reports whether it is in Refresh still.
+func (s *supplies) leave(p *supply) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.running {
 		p.stuck, p.failure = true, fmt.Errorf("it did not say within %s whether its tools changed; they stay as they were", patience)
 	}
+	return p.running
 }
 
 // faults say which tools are not offered, and which providers fail.

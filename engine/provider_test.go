@@ -366,6 +366,29 @@ func TestProviderThatBlocks(t *testing.T) {
 	})
 }
 
+// A provider that blocks keeps no other from being looked at, in the very call that found out either: a tool that its own
+// provider took away is not there any more.
+func TestProviderThatBlocksHidesNoChangeOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		blocks := &source{reviewed: anything}
+		also := &source{reviewed: anything}
+		forge := &source{tools: []tongs.Tool{from(t, tongs.SourceForge, "a", "taken away")}, reviewed: anything}
+		b := setup(t, nil, provide(sources{tongs.SourceModule: blocks, tongs.SourceMCP: also, tongs.SourceForge: forge}))
+		if got := b.says("a"); got != "taken away" {
+			t.Fatal(got)
+		}
+		blocks.refresh = func(context.Context) { <-stop }
+		also.refresh = blocks.refresh
+		forge.set()
+		if got := b.says("a"); got != string(tongs.CodeUnknownTool) {
+			t.Errorf("a tool that is gone says %q", got)
+		}
+		close(stop)
+		synctest.Wait()
+	})
+}
+
 // A call goes on with the tool that it found, whatever comes meanwhile.
 func TestRefreshInTheMiddleOfACall(t *testing.T) {
 	running, goOn := make(chan struct{}), make(chan struct{})
