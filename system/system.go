@@ -43,7 +43,7 @@ type Options struct {
 	Wait     time.Duration
 	// Observers are told what happens to each call. They must return soon and cannot stop a call.
 	Observers []func(engine.Event)
-	// Tools are offered beside all others. Their names must be free.
+	// Tools are offered beside all others. Their names must be free, and have no __: such names are those of tools of MCP servers.
 	Tools []tongs.Tool
 	// Warn is told what stops no call and a person should know. Nil drops it.
 	Warn func(string)

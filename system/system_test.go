@@ -178,6 +178,28 @@ func TestASystemHasAllTools(t *testing.T) {
 	}
 }
 
+// A tool of the program cannot have a name that an MCP server could give to one of its tools: that would take its place.
+func TestToolsOfTheProgramDoNotHaveNamesOfServers(t *testing.T) {
+	opt := options(place(t, ""))
+	for _, spec := range []tongs.Spec{{Name: "files__read"}, {Name: "fetch_all", Aliases: []string{"files__read"}}} {
+		spec.Description = "Reads."
+		own, err := tongs.New(tongs.Def[struct{}, string]{
+			Spec: spec, Run: func(context.Context, *tongs.Env, struct{}) (string, error) { return "mine", nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt.Tools = []tongs.Tool{own}
+		s, err := system.Open(t.Context(), opt)
+		if tongs.CodeOf(err) != tongs.CodeConfigError || !strings.Contains(err.Error(), "files__read") {
+			t.Errorf("%s: %v", spec.Name, err)
+		}
+		if err == nil {
+			_ = s.Close()
+		}
+	}
+}
+
 // Directories that the environment names do not loosen anything, unless a person started the program.
 func TestTheEnvironmentCannotLoosen(t *testing.T) {
 	dir := place(t, "approval: {mode: all}\n")

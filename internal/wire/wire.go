@@ -149,8 +149,8 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 		return nil, err
 	}
 	sys.Confined = confined
-	if err = sys.Registry.RegisterAll(o.Tools...); err != nil {
-		return nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	if err = sys.addOwn(o.Tools); err != nil {
+		return nil, err
 	}
 	if err = sys.addUndo(); err != nil {
 		return nil, err
@@ -233,6 +233,25 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 	})
 	opt.Commands, opt.Outcomes, opt.Direct = confined.Commands, confined.Outcomes, s.Config.Sandbox.Writes == config.Direct
 	return confined, nil
+}
+
+// addOwn registers the tools of the program. A name with __ would be shadowed by a tool of an MCP server, which names its
+// tools itself and need not be approved for that.
+func (s *System) addOwn(list []tongs.Tool) error {
+	for _, t := range list {
+		if t == nil || t.Spec() == nil {
+			continue // the registry says so
+		}
+		for _, name := range append([]string{t.Spec().Name}, t.Spec().Aliases...) {
+			if strings.Contains(name, "__") {
+				return tongs.Errorf(tongs.CodeConfigError, "the tool %q cannot be offered: names with __ are those of tools of MCP servers", name)
+			}
+		}
+	}
+	if err := s.Registry.RegisterAll(list...); err != nil {
+		return tongs.Errorf(tongs.CodeConfigError, "%w", err)
+	}
+	return nil
 }
 
 // ruleNamesHost reports whether a trusted rule names this very host. Only then may it be an address of this machine or network:
