@@ -30,8 +30,8 @@ func (d *decision) containable() bool {
 		!slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork })
 }
 
-// mustCopy takes up the word of a rule that a program runs on a copy. Where it cannot, what the rule pre-approved is asked
-// for, except where nothing is.
+// mustCopy applies a rule that has a program run on a copy. If it cannot, what the rule pre-approved is asked about, except
+// in mode all.
 func (d *decision) mustCopy(ctx context.Context) {
 	v := &d.verdict
 	if !v.Outcome {
@@ -258,7 +258,7 @@ func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (po
 	return policy.Decide(in), in.Basis(), nil
 }
 
-// newOutcomeQuestion asks which of the changes may hold. It is bound to all of them, and lists some.
+// newOutcomeQuestion asks which of the changes to keep. It is bound to all of them, and lists some.
 func (d *decision) newOutcomeQuestion(o *tongs.Outcome) approval.Question {
 	groups := changed(o.Changes)
 	all := *d

@@ -87,12 +87,6 @@ func (s *Set) Faults() []Fault {
 	return slices.Clone(s.faults)
 }
 
-// BuiltIn reports whether a word is that of a built-in tool, shadowed or not.
-func (s *Set) BuiltIn(word string) bool {
-	entry, ok := s.Lookup(word)
-	return ok && (entry.Tool.Spec().Source.BuiltIn() || entry.Shadowed != nil)
-}
-
 // admit adds an offered tool, or returns why it cannot be offered.
 func (b *builder) admit(s *slot) error {
 	spec, err := specOf(s.tool)

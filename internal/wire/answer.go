@@ -34,14 +34,14 @@ func answerHint(stateDir string) func(q string) string {
 		data, err := owned.ReadFile(path, owned.User(), 4096)
 		info, missing := os.Stat(path)
 		if err != nil || missing != nil || json.Unmarshal(data, &at) != nil || !audit.Alive(at.PID, info.ModTime()) {
-			return HowToAnswer(q)
+			return howToAnswer(q)
 		}
 		return "A person can answer it at " + at.URL + "/approvals#" + q + ", or with 'tongs approvals approve " + q + "' in a terminal; " +
 			"then make the same call again"
 	}
 }
 
-// HowToAnswer is what a refused call says about its question.
-func HowToAnswer(q string) string {
+// howToAnswer is what a refused call says about its question.
+func howToAnswer(q string) string {
 	return fmt.Sprintf("A person can answer it with 'tongs approvals approve %s' or 'tongs approvals deny %s'; then make the same call again", q, q)
 }

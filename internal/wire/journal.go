@@ -9,7 +9,7 @@ import (
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
-// OpenJournal opens the journal of changes, to keep as much as the configuration says; nil is as much as it does by itself.
+// OpenJournal opens the journal of changes with the limits of the configuration; nil uses the defaults.
 func OpenJournal(stateDir string, cfg *config.Config) (*journal.Journal, error) {
 	opt := journal.Options{Dir: filepath.Join(stateDir, "journal")}
 	if cfg != nil {
