@@ -2,6 +2,8 @@ package mcpclient_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +35,22 @@ func TestReviewedToolIsCalledInTheSandbox(t *testing.T) {
 	if got := d.set.Instructions("srv"); got != "Be brief." {
 		t.Errorf("instructions %q", got)
 	}
+}
+
+// A server that runs with all of the workspace is not for a caller that may touch a part of it.
+func TestServerOfAnotherScopeIsNotUsed(t *testing.T) {
+	d := newDesk(t, nil)
+	d.review(t)
+	d.ok(t, "echo", "hello")
+	if err := os.Mkdir(filepath.Join(d.dir, "part"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	narrow := d.engine.Within(tongs.Scope{Agent: "narrow", Zones: []tongs.Zone{{Path: tongs.Path{Rel: "part"}, Writable: true}}})
+	res := narrow.Call(t.Context(), &tongs.Call{Tool: "srv__echo", Args: []byte(`{"text":"hello"}`)})
+	if res.Error == nil || res.Error.Code != tongs.CodePermissionDenied {
+		t.Errorf("it was served: %q %v", res.Content, res.Error)
+	}
+	d.ok(t, "echo", "again")
 }
 
 // A rule about a tool frees it only while it is what a person reviewed.

@@ -66,6 +66,8 @@ type launch struct {
 	hosts    []string
 	// readOnly keeps the program from writing to any root.
 	readOnly bool
+	// scope is what the program can use of the files: one that was started for a call is for calls of the same scope only.
+	scope string
 	// pin is what was decided to run; nil runs the configured command as it is.
 	pin *pin
 	// verify makes sure, right before it is started, that the program is the one that was decided on. Nil need not.
@@ -90,13 +92,16 @@ func (h *host) session(ctx context.Context, l launch) (*session, error) {
 		missing := slices.ContainsFunc(l.hosts, func(host string) bool { return !slices.Contains(s.hosts, host) })
 		other := l.pin != nil && s.program != l.pin.program.Digest()
 		switch busy := s.busy() > 0; {
+		case l.scope != s.scope && busy:
+			return nil, tongs.Errorf(tongs.CodeExecutionError, "%s runs for other calls, which may touch other files than this one; make the call again when they ended",
+				h.cfg.called())
 		case other && busy: // it may be one that a person approved for those calls only
 			return nil, tongs.Errorf(tongs.CodeExecutionError, "%s still runs the program that it was before, for other calls; make the call again when they ended",
 				h.cfg.called())
-		case !other && (!missing || busy):
+		case !other && l.scope == s.scope && (!missing || busy):
 			return s, nil
 		}
-		s.stop() // it was started when fewer hosts were decided, or as another program
+		s.stop() // it was started when fewer hosts were decided, for other files, or as another program
 	}
 	if wait > 0 {
 		return nil, tongs.Errorf(tongs.CodeExecutionError, "%s failed and is not started again for %s: %w",
@@ -222,6 +227,9 @@ func (h *host) pin(dir string) (*pin, error) {
 
 // prepare finds what would run, for a person who looks at the server. A package that is missing is installed.
 func (l *launch) prepare(ctx context.Context, h *host) (err error) {
+	if err := l.confine(); err != nil {
+		return err
+	}
 	if kindOf(h.cfg.Command) == "npx" && !h.cfg.Unpinned {
 		if _, err := os.Lstat(filepath.Join(h.place(), launcher)); err != nil {
 			if err := h.install(ctx, l.dir); err != nil {
@@ -230,6 +238,14 @@ func (l *launch) prepare(ctx context.Context, h *host) (err error) {
 		}
 	}
 	l.pin, err = h.pin(l.dir)
+	return err
+}
+
+// confine finds out the scope, where what starts programs has any.
+func (l *launch) confine() (err error) {
+	if scoped, ok := l.commands.(tongs.Scoped); ok {
+		l.scope, err = scoped.Scope(l.readOnly)
+	}
 	return err
 }
 
@@ -276,15 +292,15 @@ func (h *host) protocol() string {
 	return ""
 }
 
-func newSession(h *host, hosts []string) *session {
+func newSession(h *host, l launch) *session {
 	return &session{
-		host: h, stderr: &tail{}, started: time.Now(), hosts: hosts, calls: map[string]*tongs.Env{},
+		host: h, stderr: &tail{}, started: time.Now(), hosts: l.hosts, scope: l.scope, calls: map[string]*tongs.Env{},
 		down: make(chan struct{}), exited: make(chan struct{}),
 	}
 }
 
 func (h *host) attempt(ctx context.Context, l launch, protocol string, patience time.Duration) (*session, error) {
-	s := newSession(h, l.hosts)
+	s := newSession(h, l)
 	var err error
 	if h.cfg.Local() {
 		if err = l.same(h); err == nil && l.verify != nil {

@@ -57,7 +57,7 @@ func (h *host) challenge(ctx context.Context) (oauth.Challenge, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	s := newSession(h, nil)
+	s := newSession(h, launch{})
 	var err error
 	if s.web, err = newWeb(&h.cfg, h.set.opt.Guard, h.login, h.set.opt.Lookup); err != nil {
 		return oauth.Challenge{}, err

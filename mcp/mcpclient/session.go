@@ -40,6 +40,8 @@ type session struct {
 	program string
 	// hosts are those that the program may reach.
 	hosts []string
+	// scope is that of the calls that it is for.
+	scope string
 	// down is closed when the session is of no more use, exited when its program is gone.
 	down, exited chan struct{}
 

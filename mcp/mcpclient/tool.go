@@ -319,6 +319,9 @@ func (t *tool) launch(env *tongs.Env, call *tongs.Call) (launch, error) {
 	if !h.cfg.Local() {
 		return l, nil
 	}
+	if err := l.confine(); err != nil {
+		return l, err
+	}
 	l.dir = env.Files.Host(tongs.Path{Rel: "."})
 	h.mu.Lock()
 	p, ok := h.planned.take(call.ID)
