@@ -358,7 +358,7 @@ func (t *tool) check(s *session, call *tongs.Call) (*tongs.Spec, json.RawMessage
 				"'tongs mcp review %s'; another call asks them to", server, cleantext.Text(t.name, 100), server)
 	case now.Digest() != t.def.Digest():
 		return nil, nil, tongs.Errorf(tongs.CodeApprovalRequired,
-			"%s describes %q otherwise than it did, so that the tool is quarantined. A person can look at the "+
+			"%s changed how it describes %q, so the tool is quarantined. A person can review the "+
 				"change with '%s'", t.host.cfg.called(), cleantext.Text(t.name, 100), t.host.cfg.review())
 	case t.status == tongs.StatusReady:
 		return t.spec, call.Args, nil
