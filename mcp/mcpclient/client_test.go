@@ -53,6 +53,22 @@ func TestServerOfAnotherScopeIsNotUsed(t *testing.T) {
 	d.ok(t, "echo", "again")
 }
 
+// A server does not write for a caller that has no permission to write, and neither does one that runs already.
+func TestServerDoesNotWriteForWhoMayNot(t *testing.T) {
+	for _, running := range []bool{false, true} {
+		d := newDesk(t, nil)
+		d.review(t)
+		if running {
+			d.ok(t, "echo", "hello")
+		}
+		reader := d.engine.Within(tongs.Scope{Agent: "reader", Granted: tongs.Read | tongs.Execute})
+		reader.Call(t.Context(), &tongs.Call{Tool: "srv__write", Args: []byte(`{"text":"made.txt"}`)})
+		if _, err := os.Stat(filepath.Join(d.dir, "made.txt")); err == nil {
+			t.Errorf("running before %t: the file was written", running)
+		}
+	}
+}
+
 // A rule about a tool frees it only while it is what a person reviewed.
 func TestDefinitionsArePinned(t *testing.T) {
 	d := newDesk(t, nil)

@@ -120,6 +120,9 @@ func newServer() *mcp.Server {
 		return nil, nil, errors.New("nothing is called " + in.Text)
 	})
 	add("fetch", "Fetches.", fetch)
+	add("write", "Makes a file.", func(_ context.Context, _ *mcp.CallToolRequest, in textIn) (*mcp.CallToolResult, any, error) {
+		return says("made"), nil, os.WriteFile(in.Text, nil, 0o600)
+	})
 	add("child", "Starts a program that stays.", func(context.Context, *mcp.CallToolRequest, textIn) (*mcp.CallToolResult, any, error) {
 		cmd := exec.Command("sleep", "3600")
 		if err := cmd.Start(); err != nil {

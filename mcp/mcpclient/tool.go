@@ -315,7 +315,7 @@ func (t *tool) serve(ctx context.Context, env *tongs.Env, call *tongs.Call, l la
 // launch is what the server would be started with. A program that changed while a person was asked is asked about again.
 func (t *tool) launch(env *tongs.Env, call *tongs.Call) (launch, error) {
 	h := t.host
-	l := launch{commands: env.Commands}
+	l := launch{commands: env.Commands, readOnly: !env.Granted.Has(tongs.Write)}
 	if !h.cfg.Local() {
 		return l, nil
 	}
