@@ -27,11 +27,11 @@ run: build ## build, then serve the tools and the console on this machine, with 
 
 .PHONY: tour
 tour: build ## show the command at work in this repository
-	@./scripts/tour bin/tongs
+	@./test/scripts/tour bin/tongs
 
 .PHONY: demo
 demo: build ## watch a worker with a scripted model read, search, edit, ask and delegate; no key is needed
-	@./scripts/demo bin/tongs
+	@./test/scripts/demo bin/tongs
 
 .PHONY: test
 test: needs ## install what the tests need, and run them all
@@ -39,7 +39,7 @@ test: needs ## install what the tests need, and run them all
 
 .PHONY: needs
 needs:
-	@./scripts/needs
+	@./test/scripts/needs
 
 .PHONY: test-adapters
 test-adapters: ## the adapters for other SDKs, each a module of its own
@@ -113,7 +113,7 @@ FUZZTIME ?= 60s
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (60s), FUZZJOBS (1) at once
-	@./scripts/fuzz -j $(or $(FUZZJOBS),1) $(FUZZTIME)
+	@./test/scripts/fuzz -j $(or $(FUZZJOBS),1) $(FUZZTIME)
 
 .PHONY: shell-corpus
 shell-corpus: needs ## compare the shell planner with bash on the scripts in DIR, such as the spec directory of Oils
