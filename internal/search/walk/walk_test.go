@@ -133,7 +133,7 @@ func TestRepositoriesInRepositories(t *testing.T) {
 func TestWorkingTreesAndSubmodules(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"main/.git/HEAD": "", "main/.git/info/exclude": "*.x\n",
-		"main/.git/worktrees/w/HEAD": "", "main/.git/worktrees/w/commondir": "../../..\n",
+		"main/.git/worktrees/w/HEAD": "", "main/.git/worktrees/w/commondir": "../..\n",
 		"main/.git/modules/m/HEAD": "", "main/.git/modules/m/info/exclude": "*.y\n",
 		"w/a.x": "", "w/a.y": "", "main/m/.git": "gitdir: ../.git/modules/m\n", "main/m/a.x": "", "main/m/a.y": "", "main/a.x": "",
 		"bad/.git": "nonsense", "bad/a.x": "", "lost/.git": "gitdir: ../nowhere\n", "lost/a.x": "",
