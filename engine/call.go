@@ -7,13 +7,15 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
-// maxNeeds is how often a running tool may meet something that nobody decided.
+// maxNeeds is how often a running tool may meet something that nobody decided, before the call fails.
 const maxNeeds = 4
 
-// run is the walk. Every call from every surface takes it, whole; a new stage is a line here and a method of walk.
-// Every early return passes close, which writes how the call ended.
-func (e *Engine) run(ctx context.Context, c *caller, call *tongs.Call) (res *tongs.Result) {
-	w := e.walk(c, call)
+// call is the walk: every call takes these stages in this order, wherever it comes from. A new stage is a line here and a
+// method of walk. Every early return passes close, which writes how the call ended.
+//
+// There are two ways back to validate: a person edited the arguments, or the running tool met something undecided.
+func (e *Engine) call(ctx context.Context, c *caller, call *tongs.Call) (res *tongs.Result) {
+	w := e.newWalk(c, call)
 	if err := w.open(ctx); err != nil {
 		return tongs.Failure(err) // a call that leaves no trace does not run
 	}
@@ -36,10 +38,10 @@ func (e *Engine) run(ctx context.Context, c *caller, call *tongs.Call) (res *ton
 		if err != nil {
 			return failure(ctx, err)
 		}
-		if edited { // a person approved other arguments: they walk like any others
+		if edited { // a person changed the arguments: decide about the new ones
 			continue
 		}
-		result, err := w.execute(ctx)
+		result, err := w.run(ctx)
 		need, undecided := errors.AsType[*tongs.Need](err)
 		if !undecided {
 			return w.fit(result, err)
@@ -47,25 +49,25 @@ func (e *Engine) run(ctx context.Context, c *caller, call *tongs.Call) (res *ton
 		if needs++; needs > maxNeeds {
 			return failure(ctx, needError(need))
 		}
-		w.add(need) // the only way back
+		w.addNeed(need) // plan again with what the tool met
 	}
 }
 
-// failure is the result of a call that a stage stopped. Where the caller gave up, that is why.
+// failure is the result of a call that a stage stopped. An internal error after the caller cancelled is reported as cancelled.
 func failure(ctx context.Context, err error) *tongs.Result {
 	if ctx.Err() != nil && tongs.CodeOf(err) == tongs.CodeInternal {
-		err = ended(ctx, 0)
+		err = contextError(ctx, 0)
 	}
 	return tongs.Failure(err)
 }
 
-// needError is what a call ends with that met something undecided once too often.
+// needError is the failure of a call that met something undecided more than maxNeeds times.
 func needError(need *tongs.Need) error {
-	code := tongs.CodePermissionDenied
+	code, next := tongs.CodePermissionDenied, "split it into smaller calls"
 	for _, e := range need.Effects {
 		if e.Version != "" {
-			code = tongs.CodeStaleFile
+			code, next = tongs.CodeStaleFile, "try again when nothing else changes it"
 		}
 	}
-	return tongs.Errorf(code, "gave up after %d attempts: %s; try again when it is quiet", maxNeeds+1, need.Reason)
+	return tongs.Errorf(code, "gave up after %d attempts: %s; %s", maxNeeds+1, need.Reason, next)
 }

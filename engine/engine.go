@@ -1,5 +1,9 @@
-// Package engine takes calls on the walk: open row → lookup → repair+validate → plan → decide → ask → run → fit →
-// close row. It is the only package that knows all the stages; call.go is the whole of the walk, in order.
+// Package engine calls tools. Every call takes the same stages in the same order, the walk:
+//
+//	open row → lookup → repair+validate → plan → decide → ask → run → fit → close row
+//
+// The row is the call's entry in the log. A plan lists what the call would do. Fit checks what the tool returned against its
+// schema. The walk is one function, in call.go; this is the only package that knows all the stages.
 package engine
 
 import (
@@ -140,7 +144,7 @@ func (e *Engine) Within(scope tongs.Scope) tongs.Caller { return (&caller{engine
 
 // Validate checks arguments without planning or executing the call, and returns them repaired and completed.
 func (e *Engine) Validate(ctx context.Context, tool string, args json.RawMessage) (schema.Checked, error) {
-	w := e.walk(&caller{engine: e}, &tongs.Call{Tool: tool, Args: args})
+	w := e.newWalk(&caller{engine: e}, &tongs.Call{Tool: tool, Args: args})
 	if err := w.lookup(ctx); err != nil {
 		return schema.Checked{}, err
 	}
@@ -208,11 +212,11 @@ type caller struct {
 }
 
 func (c *caller) Call(ctx context.Context, call *tongs.Call) *tongs.Result {
-	return c.engine.run(ctx, c, call)
+	return c.engine.call(ctx, c, call)
 }
 
 func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanation, error) {
-	w := c.engine.walk(c, call)
+	w := c.engine.newWalk(c, call)
 	if err := w.lookup(ctx); err != nil {
 		return nil, err
 	}

@@ -50,13 +50,13 @@ func BenchmarkStage(b *testing.B) {
 		name string
 		run  func() error
 	}{
-		{"open", func() error { w = e.walk(&caller{engine: e}, call); return w.open(ctx) }},
+		{"open", func() error { w = e.newWalk(&caller{engine: e}, call); return w.open(ctx) }},
 		{"lookup", func() error { w.names = nil; return w.lookup(ctx) }},
 		{"validate", func() error { return w.validate() }},
 		{"plan", func() error { return w.makePlan(ctx) }},
 		{"decide", func() error { return w.decide(ctx) }},
 		{"ask", func() error { _, err := w.ask(ctx); return err }},
-		{"run", func() (err error) { res, err = w.execute(ctx); return err }},
+		{"run", func() (err error) { res, err = w.run(ctx); return err }},
 		{"fit", func() error { res = w.fit(res, nil); return nil }},
 		{"close", func() error { w.close(res, nil); return nil }},
 	}

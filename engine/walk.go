@@ -53,7 +53,7 @@ type walk struct {
 	unobserved atomic.Value
 }
 
-func (e *Engine) walk(c *caller, call *tongs.Call) *walk {
+func (e *Engine) newWalk(c *caller, call *tongs.Call) *walk {
 	own := c.adopt(call)
 	w := &walk{engine: e, caller: c, call: own, chosen: call.ID, begun: time.Now()}
 	w.decision.walk = w
@@ -353,8 +353,8 @@ func (w *walk) input() policy.Input {
 	}
 }
 
-// add takes up what a running tool met; the walk goes on from the plan.
-func (w *walk) add(need *tongs.Need) {
+// addNeed keeps the effects that a running tool met, so that the next plan contains them.
+func (w *walk) addNeed(need *tongs.Need) {
 	d := &w.decision
 	d.needed = merge(slices.Clone(need.Effects), d.needed)
 	d.notes = append(slices.Clip(d.notes), need.Reason)

@@ -16,12 +16,12 @@ var errTimeout = fmt.Errorf("time-out of the call: %w", context.DeadlineExceeded
 // errNoReturn is what comes of a tool that ended its goroutine.
 var errNoReturn = errors.New("the tool ended without returning")
 
-// execute runs the tool with what was decided, and nothing else. A tool that does not return when it is cancelled is
+// run calls the tool with what was decided, and nothing else. A tool that does not return when it is cancelled is
 // left behind, with an Env that is dead.
-func (w *walk) execute(ctx context.Context) (res *tongs.Result, err error) {
+func (w *walk) run(ctx context.Context) (res *tongs.Result, err error) {
 	defer w.stage("run")(&err)
 	if ctx.Err() != nil {
-		return nil, ended(ctx, 0)
+		return nil, contextError(ctx, 0)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &running{walk: w, ctx: ctx, life: life{Context: w.always}}
@@ -39,7 +39,7 @@ func (w *walk) execute(ctx context.Context) (res *tongs.Result, err error) {
 	})
 	stopped := ctx.Err() != nil
 	if stopped && res == nil && (err == nil || tongs.CodeOf(err) == tongs.CodeInternal) {
-		err = ended(ctx, w.call.Timeout)
+		err = contextError(ctx, w.call.Timeout)
 	}
 	cancel(nil)
 	r.life.end()
@@ -86,8 +86,8 @@ func growStack(at int) byte {
 	return room[at]
 }
 
-// ended says how a context ended, as a caller should see it.
-func ended(ctx context.Context, timeout time.Duration) error {
+// contextError says why a context ended, as the caller should see it.
+func contextError(ctx context.Context, timeout time.Duration) error {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errTimeout):
