@@ -1,5 +1,6 @@
-// Package adapters offers tools to programs that speak with models through somebody else's library. What the libraries'
-// own types need is in the modules below it, one for each, so that nobody links a library for the sake of another.
+// Package adapters is for programs that use another library to talk to models (Anthropic's, OpenAI's, Google's or
+// langchaingo): it offers Tongs' tools in that library's types. Each library has a module of its own in a folder below this
+// one, so a program depends only on the library that it uses.
 package adapters
 
 import (

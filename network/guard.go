@@ -1,4 +1,4 @@
-// Package network is the one place where connections leave. A name is resolved once, every address it has is
+// Package network makes all connections to other machines, and refuses those that are not allowed. A name is resolved once, every address it has is
 // checked, and exactly a checked address is dialled, so that an answer which changes in between wins nothing. Private,
 // loopback and other special addresses are refused unless the caller allowed that very host.
 package network

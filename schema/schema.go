@@ -1,4 +1,5 @@
-// Package schema checks arguments and values against JSON Schema 2020-12, with formats asserted.
+// Package schema repairs the arguments of calls, and checks arguments and results against JSON Schema 2020-12. Formats are
+// checked too.
 //
 // Arguments come as models write them, so they are repaired first where that is unambiguous: a number inside quotes,
 // a list inside a string, another spelling of a name. What is valid as it stands is never changed, apart from the

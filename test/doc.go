@@ -1,3 +1,3 @@
-// Package test holds what checks the whole house: benchmarks, end-to-end tests, the layer rules, the checkers' module and
+// Package test holds what checks the whole module: benchmarks, end-to-end tests, the layer rules, the checkers' module and
 // the scripts that the Makefile runs. Tests of one package are beside that package.
 package test

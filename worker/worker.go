@@ -1,6 +1,6 @@
-// Package worker runs agents that are files: a model, the tools it may use, the rules and limits that hold for it, and
-// its instructions. The loop is model → calls → results → model; every call goes through a [tongs.Caller], so that nothing
-// is decided here. A worker that lists others may call them as tools, each narrowed to what its caller may do.
+// Package worker runs workers. A worker is an agent defined in a file: its model, tools, rules, limits and instructions. The
+// loop is model → calls → results → model; every call goes through a [tongs.Caller], so that nothing is decided here. A
+// worker that lists others may call them as tools, each narrowed to what its caller may do.
 //
 // What a worker needs of the world is injected by [Options]: who takes calls, who opens models, where sessions are kept.
 package worker

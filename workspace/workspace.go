@@ -1,5 +1,6 @@
-// Package workspace is the file system as a call may see it: named roots, the resolution of spellings to paths inside
-// them, the versions of files, locks across processes, protected names, and atomic replacement.
+// Package workspace gives calls access to files, inside named directories (roots) and nowhere else. It resolves the paths
+// that models write, knows the versions of files and the protected names, locks files across processes, and replaces them
+// atomically.
 //
 // A path has one form only (tongs.Path): the root it is in, the most specific one where roots are nested, and the
 // clean name below it with every link followed and every element spelled as it is on disk. Resolve makes that form

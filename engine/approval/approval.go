@@ -1,4 +1,4 @@
-// Package approval asks a person. A question is durable, identified by a digest of exactly what was asked, answered
+// Package approval asks people about calls that need approval. A question is durable, identified by a digest of exactly what was asked, answered
 // once, and by whoever is first: a terminal, the console, another process, an MCP client or a Go callback.
 package approval
 

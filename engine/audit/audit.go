@@ -1,4 +1,4 @@
-// Package audit remembers every call. A row is opened before anything else happens to a call, says what was decided
+// Package audit keeps the log of calls, one row for each call. A row is opened before anything else happens to a call, says what was decided
 // before the tool runs, and is closed with what came of it; a call whose row cannot be written does not run.
 package audit
 

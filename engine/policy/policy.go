@@ -1,4 +1,4 @@
-// Package policy decides calls. Decide is a pure function of the tool's spec, the effects of the call, the rules in
+// Package policy decides whether a call may run, must be asked about, or is blocked. Decide is a pure function of the tool's spec, the effects of the call, the rules in
 // force, the mode and the grants a person left: it reads no file, asks nobody, and looks at effects only, never at
 // the spelling of an argument.
 //

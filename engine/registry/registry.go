@@ -1,5 +1,5 @@
 // Package registry holds the tools that can be called: an immutable [Set], swapped whole when tools change, and what
-// derives from their specs, such as the definitions that providers are given.
+// derives from their specs, such as the definitions that model providers are given.
 package registry
 
 import (

@@ -1,4 +1,5 @@
-// Package forge is the forge: tools that an agent writes for itself, or a person by hand, each in a directory of its own.
+// Package forge provides custom tools: those that an agent or a person wrote, each in a directory of its own. That directory
+// of tools is called the forge.
 //
 //	~/.forge/tools/<name>/tool.yaml   what the tool is called, does and takes
 //	~/.forge/tools/<name>/<name>.go   its source, in any language

@@ -1,4 +1,4 @@
-// Package wire makes a system of the parts: it reads the configuration, opens the state, the workspace and the sandbox, and
+// Package wire puts the parts together: it reads the configuration, opens the state, the workspace and the sandbox, and
 // gives an engine the tools of all sources. It is the only place where the parts meet. The command and the package system
 // are built on it.
 package wire

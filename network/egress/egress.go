@@ -1,4 +1,4 @@
-// Package egress makes the requests of calls. What was decided for a call is all that it can reach: each request, and
+// Package egress makes the HTTP requests of tools. What was decided for a call is all that it can reach: each request, and
 // each redirect on the way, is held against the decided effects, and what nobody decided is decided while the request
 // waits. Connections are made through the network guard only, and are kept in the row of the call.
 package egress

@@ -1,9 +1,9 @@
-// Package serve is the host of a Go module that has a function
+// Package serve serves the tools of a Go module over MCP. The module has this function:
 //
 //	func Tools() []tongs.Tool
 //
-// It is linked into the program that is built of such a module, and serves the tools over MCP. They run in an engine of
-// their own, in the sandbox of the module: what that lets them do was decided before they are called.
+// The package is linked into the program that is built from the module. The tools run in an engine of their own,
+// in the sandbox of the module: what that lets them do was decided before they are called.
 package serve
 
 import (

@@ -1,4 +1,4 @@
-// Package tooltest is the suite that every tool passes:
+// Package tooltest is the test suite that every tool must pass. A test of a tool is three lines:
 //
 //	func TestReadFile(t *testing.T) {
 //		tooltest.Run(t, tool, tooltest.Options{Valid: []string{`{"path":"a.txt"}`}, Files: map[string]string{"a.txt": "x"}})

@@ -1,4 +1,4 @@
-// Package wire is what the providers have in common: a request by HTTP, a stream of events as the answer, and errors
+// Package wire is what all model providers have in common: a request by HTTP, a stream of events as the answer, and errors
 // that say what failed without saying a key.
 package wire
 
