@@ -1,8 +1,8 @@
 // Package system gives a Go program all of Tongs in one call: the configuration and its rules, the sandbox, durable state, and
 // every tool that is built in or configured (files, search, shell, code, web, undo, workers, MCP servers, modules, custom tools).
 //
-// It links SQLite and every tool. A program that needs a few tools only, and no database, uses the packages engine and registry
-// with the tool families that it wants.
+// It links SQLite and every tool. A program that needs a few tools only, and no database, uses the packages engine and
+// engine/registry with the tool families that it wants.
 package system
 
 import (
@@ -19,8 +19,8 @@ import (
 
 // Main makes the program usable as the launcher of its own sandbox. Call it first in main, before flags are parsed, and in the
 // TestMain of tests. It returns at once, except in helper processes of the sandbox, which it never leaves. In a program that does
-// not call it, tools that run programs fail with SANDBOX_UNAVAILABLE; all others work. Builds with the tag tongslauncher, which
-// embed a launcher, need no call.
+// not call it, tools that run programs ask before every command that no rule allows, and then fail with SANDBOX_UNAVAILABLE; all
+// others work. Builds with the tag tongslauncher, which embed a launcher, need no call.
 func Main() { sandbox.Main() }
 
 // Options configure a system. The zero value is what the command tongs mcp does in the current directory.
