@@ -27,7 +27,7 @@ type Call struct {
 	// Dir is the working directory that relative paths are meant from, itself a path in a root; empty means the
 	// workspace.
 	Dir string
-	// Reason is the agent's own word why it calls, for the person who may be asked.
+	// Reason is why the agent makes the call, in its own words, for the person who may be asked.
 	Reason string
 	// Timeout bounds the run, not the waiting for approval. Zero means no bound of the caller's.
 	Timeout time.Duration

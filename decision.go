@@ -47,7 +47,7 @@ func (d *Decision) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Mode is how much is asked where no rule speaks. Its zero value is Safe.
+// Mode is how much is asked where no rule applies. Its zero value is Safe.
 type Mode int8
 
 // The modes. A greater one is stricter.
@@ -104,8 +104,8 @@ func (l Layer) String() string {
 	return [...]string{"managed", "user", "workspace", "worker"}[min(l, LayerWorker)]
 }
 
-// Rule is one word of a person about calls: every form of configuration (approval of a tool, shell rules, hosts,
-// zones, defaults) becomes rules, and policy reads nothing else.
+// Rule is what a person configured about some calls or effects. Every form of configuration (approval of a tool, shell
+// rules, hosts, zones, defaults) becomes rules, and policy reads nothing else.
 type Rule struct {
 	Layer Layer `json:"layer"`
 	// Origin is where the rule stands, for people: "config.yaml:12".
@@ -116,13 +116,13 @@ type Rule struct {
 	Tool string `json:"tool,omitempty"`
 	// Toolset limits the rule to one toolset (Spec.Toolset); empty means every toolset.
 	Toolset string `json:"toolset,omitempty"`
-	// Effects are the kinds of effect it is about. Zero makes it a word about the whole call.
+	// Effects are the kinds of effect it is about. Zero makes the rule apply to the whole call.
 	Effects EffectKinds `json:"effects,omitempty"`
 	// Pattern narrows Effects: a glob over paths ("src/**", "/cache/**"), whole tokens of a command ("git log *"),
 	// or a host ("*.example.com"). Empty matches all. It needs Effects.
 	Pattern  string   `json:"pattern,omitempty"`
 	Decision Decision `json:"decision"`
-	// Fallback marks a default, which counts only where no explicit word does.
+	// Fallback marks a default, which counts only where nothing explicit applies.
 	Fallback bool `json:"fallback,omitempty"`
 	// Outcome narrows a rule that pre-approves programs: they run on a copy of the files, and what they change there is
 	// decided like the change of a file by any other tool. Where that cannot be, somebody is asked before they run.

@@ -192,7 +192,7 @@ type Effect struct {
 	// NoGrant effects are never answered by a remembered grant.
 	NoGrant bool `json:"noGrant,omitempty"`
 	// Incidental marks an effect that comes with another one of the call, such as the new file that a command makes: where
-	// no rule speaks of it, it is free if the others are.
+	// no rule covers it, it is allowed if the others are.
 	Incidental bool `json:"incidental,omitempty"`
 	// Sends marks a network effect that carries data out: a body, a credential, a method other than GET or HEAD.
 	Sends bool `json:"sends,omitempty"`
@@ -266,9 +266,10 @@ const (
 // Plan is what a call would do.
 type Plan struct {
 	Effects []Effect
-	// Default decides where no rule speaks; nil means the spec's default.
+	// Default decides where no rule applies; nil means the spec's default.
 	Default *Decision
-	// Say is the tool's own word about this call, when its author gave one. Built-in tools have defaults, not says.
+	// Say is what the author of the tool decided about this call; nil means nothing. To allow a call it counts only for
+	// built-in and reviewed tools. Built-in tools use Default instead.
 	Say *Decision
 	// Message tells a person what the call would do, in one sentence. Empty is made from the effects.
 	Message string

@@ -57,7 +57,8 @@ type ProgramUsage struct {
 	Output int64 `json:"output"`
 }
 
-// Held is a protected name that a program made where there was none, and what became of it.
+// Held is a file with a protected name that a program created, and what became of it. It is held back until a person
+// decides.
 type Held struct {
 	// Path is where it was made.
 	Path string `json:"path"`

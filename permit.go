@@ -41,7 +41,7 @@ type PermitHost interface {
 	Note(kind NoteKind, what string)
 }
 
-// More is what a running tool met and asks for.
+// More is further effects that a running tool met and asks to have decided, see [Permit.Decide].
 type More struct {
 	// Reason tells a person why it is needed.
 	Reason  string

@@ -9,7 +9,7 @@ type Trees interface {
 	Tree(p Path) (*Tree, error)
 }
 
-// Tree is an open directory, and the word of the call's Files about what is below it. Whoever walks it asks Skip about
+// Tree is an open directory, with the limits that the call's Files set for what is below it. Whoever walks it asks Skip about
 // every entry, follows no link, and ends with the context of the call.
 type Tree struct {
 	Path Path

@@ -54,7 +54,7 @@ type Options struct {
 	// Outcomes reports whether Commands can run programs on a copy of the files, and have what they changed decided
 	// afterwards. Nil means that they cannot.
 	Outcomes func(context.Context) bool
-	// Direct asks about programs that nobody spoke of before they run, also where they could run on a copy first.
+	// Direct asks about programs that no rule covers before they run, even where they could run on a copy first.
 	Direct bool
 	// OnResult observes every result, before it is returned. It must not keep or change it.
 	OnResult func(*tongs.Call, *tongs.Result)

@@ -19,8 +19,8 @@ type Provider interface {
 	// Refresh looks for changes, and reports whether Tools would return others than when it last did so. It is called before
 	// each call is looked up and before tools are listed, so it must be quick where nothing changed.
 	Refresh(ctx context.Context) (changed bool)
-	// Reviewed reports whether a person approved the code of the source at its digest; only then does the tool's own word
-	// count in its favour. It is asked only about sources of tools that this provider supplied.
+	// Reviewed reports whether a person approved the code of the source at its digest; only then can the tool's own
+	// decision (Plan.Say) allow a call. It is asked only about sources of tools that this provider supplied.
 	Reviewed(src tongs.Source) bool
 	Close() error
 }
