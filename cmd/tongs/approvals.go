@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
@@ -33,7 +33,7 @@ func (a *app) approvalsListCommand() *cobra.Command {
 		Use: "list", Short: "List questions that wait for an answer",
 		Example: "  tongs approvals list\n  tongs approvals list --all --format json", Args: cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "table", "table", "json")
+	cli.FormatFlag(cmd, &format, "table", "table", "json")
 	cmd.Flags().BoolVar(&all, "all", false, "include answered, expired and withdrawn questions")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		sys, err := a.host().OpenState()
@@ -46,20 +46,9 @@ func (a *app) approvalsListCommand() *cobra.Command {
 			return err
 		}
 		if format == "json" {
-			if questions == nil {
-				questions = []approval.Question{}
-			}
-			return a.json(questions)
+			return a.JSON(cli.List(questions))
 		}
-		if len(questions) == 0 {
-			fmt.Fprintln(a.err, "No questions are waiting for an answer.")
-			return nil
-		}
-		var rows [][]string
-		for _, q := range questions {
-			rows = append(rows, []string{q.ID, string(q.StateAt(time.Now())), q.Created.Format(time.DateTime), q.Tool, q.Message})
-		}
-		return a.table([]string{"ID", "STATE", "ASKED", "TOOL", "WHAT"}, rows)
+		return a.Questions(questions)
 	})
 	return cmd
 }
@@ -70,7 +59,7 @@ func (a *app) approvalsShowCommand() *cobra.Command {
 		Use: "show ID", Short: "Show a question, what the call would do, and its preview",
 		Example: "  tongs approvals show q7h2", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeQuestions,
 	}
-	formatFlag(cmd, &format, "text", "text", "json")
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		sys, err := a.host().OpenState()
 		if err != nil {
@@ -82,9 +71,9 @@ func (a *app) approvalsShowCommand() *cobra.Command {
 			return err
 		}
 		if format == "json" {
-			return a.json(q)
+			return a.JSON(q)
 		}
-		return terminal.WriteQuestion(a.out, q, sys.Previews)
+		return terminal.WriteQuestion(a.Out, q, sys.Previews)
 	})
 	return cmd
 }
@@ -103,7 +92,7 @@ func (a *app) approveCommand() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeQuestions,
 	}
-	choiceFlag(cmd, &scope, "scope", "once", "how long the approval lasts", "once", "session", "always")
+	cli.ChoiceFlag(cmd, &scope, "scope", "once", "how long the approval lasts", "once", "session", "always")
 	cmd.Flags().StringVar(&args, "args", "", "approve the call with these arguments instead, a `JSON` object")
 	cmd.Flags().StringArrayVar(&keep, "keep", nil, "keep only the changes at or below this `path` and drop the rest (repeatable; for commands that ran on a copy)")
 	cmd.Flags().StringVar(&reason, "reason", "", "a `note` to store with the answer")
@@ -112,10 +101,10 @@ func (a *app) approveCommand() *cobra.Command {
 		if args != "" {
 			raw, err := terminal.ParseObject([]byte(args))
 			if err != nil {
-				return usage{err}
+				return cli.Usage(err)
 			}
 			if answer.Scope != approval.Once {
-				return usagef("edited arguments are approved once; leave out --scope %s", scope)
+				return cli.Usagef("edited arguments are approved once; leave out --scope %s", scope)
 			}
 			answer.Args = raw
 		}
@@ -173,14 +162,14 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 		return err
 	}
 	if !answer.Approved {
-		fmt.Fprintf(a.err, "Denied %s.\n", terminal.Clean(q.ID))
+		fmt.Fprintf(a.Err, "Denied %s.\n", terminal.Clean(q.ID))
 		return nil
 	}
 	if q.ChangeCount > 0 {
-		fmt.Fprintf(a.err, "Approved %s. It counts when the same call is made again, and changes exactly the same.\n", terminal.Clean(q.ID))
+		fmt.Fprintf(a.Err, "Approved %s. It counts when the same call is made again, and changes exactly the same.\n", terminal.Clean(q.ID))
 		return nil
 	}
-	fmt.Fprintf(a.err, "Approved %s. It counts when the same call is made again.\n", terminal.Clean(q.ID))
+	fmt.Fprintf(a.Err, "Approved %s. It counts when the same call is made again.\n", terminal.Clean(q.ID))
 	return nil
 }
 
@@ -192,7 +181,7 @@ func (a *app) approvalsWatchCommand() *cobra.Command {
 			"object with --format json) and stays open.",
 		Example: "  tongs approvals watch\n  tongs approvals watch --format json", Args: cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "text", "text", "json")
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		sys, err := a.host().OpenState()
 		if err != nil {
@@ -201,79 +190,10 @@ func (a *app) approvalsWatchCommand() *cobra.Command {
 		defer sys.Close()
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
-		w := watcher{app: a, store: sys.Questions, format: format, seen: map[string]bool{}}
-		w.Asker = &terminal.Asker{Cancel: cancel, Validate: a.validateArgs, Previews: sys.Previews}
-		return w.run(ctx)
+		ask := &terminal.Asker{Cancel: cancel, Validate: a.validateArgs, Previews: sys.Previews}
+		return a.Watch(ctx, ask, sys.Questions, format)
 	})
 	return cmd
-}
-
-// watcher shows each pending question once.
-type watcher struct {
-	*app
-	*terminal.Asker
-	store  approval.Store
-	format string
-	seen   map[string]bool
-}
-
-// watchEvery is how often the store is looked at.
-const watchEvery = 300 * time.Millisecond
-
-func (w *watcher) run(ctx context.Context) error {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	if w.format == "text" {
-		fmt.Fprintln(w.err, "Watching for questions; Ctrl-C ends.")
-	}
-	for {
-		questions, err := w.store.List(ctx, true)
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		for i := len(questions) - 1; i >= 0; i-- { // the oldest first
-			q := questions[i]
-			if w.seen[q.ID] {
-				continue
-			}
-			w.seen[q.ID] = true
-			if err := w.one(ctx, q); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
-
-func (w *watcher) one(ctx context.Context, q approval.Question) error {
-	if w.format == "json" {
-		return w.json(q)
-	}
-	asking, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() { // somebody else may answer first
-		_, _ = w.store.Wait(asking, q.ID)
-		stop()
-	}()
-	answer, err := w.Ask(asking, q)
-	switch {
-	case ctx.Err() != nil || errors.Is(err, terminal.ErrCancelled):
-		return nil
-	case err != nil && asking.Err() == nil:
-		return err
-	case err == nil && answer == nil: // no terminal
-		_, err := fmt.Fprintf(w.out, "%s  %s  %s\n", terminal.Clean(q.ID), terminal.Clean(q.Tool), terminal.Clean(q.Message))
-		return err
-	case answer != nil:
-		if err := w.store.Answer(ctx, q.ID, *answer); err != nil {
-			fmt.Fprintf(w.err, "tongs: %s\n", terminal.Clean(err.Error()))
-		}
-	}
-	return nil
 }
 
 // validateArgs checks edited arguments against the tool's schema.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/internal/terminal"
@@ -34,7 +35,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long:    "Check the configuration files, the directories, the workspace, the database and what is enforced here. It changes\nnothing. The exit code is 1 if a check fails.",
 		Example: "  tongs doctor\n  tongs doctor --format json", Args: cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "text", "text", "json")
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		checks := a.diagnose(cmd.Context())
 		for _, c := range checks {
@@ -43,10 +44,10 @@ func (a *app) doctorCommand() *cobra.Command {
 			}
 		}
 		if format == "json" {
-			return a.json(checks)
+			return a.JSON(checks)
 		}
 		for _, c := range checks {
-			if _, err := fmt.Fprintf(a.out, "%-4s  %-13s %s\n", c.State, c.Name, terminal.CleanLines(c.Detail)); err != nil {
+			if _, err := fmt.Fprintf(a.Out, "%-4s  %-13s %s\n", c.State, c.Name, terminal.CleanLines(c.Detail)); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
@@ -54,7 +55,7 @@ func (a *app) forgeNewCommand() *cobra.Command {
 		for _, p := range params {
 			parts := strings.Split(p, ":")
 			if len(parts) < 2 || len(parts) > 3 || len(parts) == 3 && parts[2] != "required" {
-				return usagef("--param %q: want NAME:TYPE or NAME:TYPE:required", p)
+				return cli.Usagef("--param %q: want NAME:TYPE or NAME:TYPE:required", p)
 			}
 			d.Parameters = append(d.Parameters, forge.Parameter{Name: parts[0], Type: parts[1], Required: len(parts) == 3})
 		}
@@ -81,7 +82,7 @@ func (a *app) forgeNewCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "Made %s: %s.\nNext: edit it, then tongs forge build %s\n", terminal.Clean(dir), strings.Join(made.Names(), ", "), d.Name)
+		fmt.Fprintf(a.Err, "Made %s: %s.\nNext: edit it, then tongs forge build %s\n", terminal.Clean(dir), strings.Join(made.Names(), ", "), d.Name)
 		return nil
 	})
 	return cmd
@@ -121,7 +122,7 @@ func (a *app) callAs(ctx context.Context, tool string, args map[string]any) erro
 		return err
 	}
 	res := sys.Engine.Call(ctx, &tongs.Call{Tool: tool, Args: data, Reason: "tongs forge"})
-	if _, err := fmt.Fprintln(a.out, terminal.CleanLines(strings.TrimRight(res.Content, "\n"))); err != nil {
+	if err := a.Lines(res.Content); err != nil {
 		return err
 	}
 	if res.Error != nil {
@@ -135,7 +136,7 @@ func (a *app) forgeListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List custom tools, including broken ones", Example: "  tongs forge list\n  tongs forge list --format json", Args: cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "table", "table", "json")
+	cli.FormatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
@@ -144,32 +145,15 @@ func (a *app) forgeListCommand() *cobra.Command {
 		defer sys.Close()
 		states := sys.StatesOf(tongs.SourceForge)
 		if format == "json" {
-			return a.json(states)
+			return a.JSON(states)
 		}
 		if len(states) == 0 {
-			fmt.Fprintf(a.err, "There are no custom tools in %s. 'tongs forge new' makes one.\n", terminal.Clean(sys.Forge.Dir()))
+			fmt.Fprintf(a.Err, "There are no custom tools in %s. 'tongs forge new' makes one.\n", terminal.Clean(sys.Forge.Dir()))
 			return nil
 		}
-		rows := make([][]string, 0, len(states))
-		for _, s := range states {
-			rows = append(rows, []string{s.Name, string(s.Status), s.Version, s.Language, firstLine(s.Description)})
-		}
-		if err := a.table([]string{"TOOL", "STATE", "VERSION", "LANGUAGE", "DESCRIPTION"}, rows); err != nil {
-			return err
-		}
-		for _, s := range states {
-			if s.Detail != "" {
-				fmt.Fprintf(a.err, "%s is %s: %s\n", terminal.Clean(s.Name), s.Status, terminal.Clean(s.Detail))
-			}
-		}
-		return nil
+		return a.CustomTools(states)
 	})
 	return cmd
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
 }
 
 func (a *app) forgeShowCommand() *cobra.Command {
@@ -185,13 +169,7 @@ func (a *app) forgeShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s := v.State
-			fmt.Fprintf(a.err, "%s is %s. %s\n", terminal.Clean(s.Name), s.Status, terminal.Clean(s.Detail))
-			if s.ApprovedBy != "" {
-				fmt.Fprintf(a.err, "Approved by %s on %s.\n", terminal.Clean(s.ApprovedBy), s.ApprovedAt.Format("2006-01-02 15:04"))
-			}
-			_, err = fmt.Fprintln(a.out, terminal.CleanLines(strings.TrimRight(v.Text, "\n")))
-			return err
+			return a.Review(v)
 		}),
 	}
 }
@@ -215,16 +193,16 @@ func (a *app) forgeApproveCommand() *cobra.Command {
 				return tongs.Errorf(tongs.CodeConfigError, "%s cannot be used: %s", v.State.Name, v.State.Detail)
 			}
 			if !v.Changed {
-				fmt.Fprintf(a.err, "%s is what you approved.\n", terminal.Clean(v.State.Name))
+				fmt.Fprintf(a.Err, "%s is what you approved.\n", terminal.Clean(v.State.Name))
 				return nil
 			}
-			return a.approve(cmd.Context(), set, v, customApproval)
+			return a.Approve(cmd.Context(), set, v, customApproval)
 		}),
 	}
 }
 
-var customApproval = approvalText{
-	noun: "a custom tool", command: "tongs forge approve", first: "This is the custom tool %s", changed: "This changed in the custom tool %s",
+var customApproval = cli.ReviewText{
+	Noun: "a custom tool", Command: "tongs forge approve", First: "This is the custom tool %s", Changed: "This changed in the custom tool %s",
 }
 
 func (a *app) forgeDisableCommand() *cobra.Command {
@@ -238,7 +216,7 @@ func (a *app) forgeDisableCommand() *cobra.Command {
 			if err := set.Disable(args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "%s is disabled.\n", terminal.Clean(args[0]))
+			fmt.Fprintf(a.Err, "%s is disabled.\n", terminal.Clean(args[0]))
 			return nil
 		}),
 	}
@@ -258,7 +236,7 @@ func (a *app) forgeRemoveCommand() *cobra.Command {
 		if !yes {
 			t, err := terminal.Open()
 			if err != nil {
-				return usagef("there is no terminal to ask at; --yes deletes it without asking")
+				return cli.Usagef("there is no terminal to ask at; --yes deletes it without asking")
 			}
 			defer t.Close()
 			if err := t.Confirm(cmd.Context(), "delete "+args[0]); err != nil {
@@ -268,7 +246,7 @@ func (a *app) forgeRemoveCommand() *cobra.Command {
 		if err := set.Remove(args[0]); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "%s is deleted.\n", terminal.Clean(args[0]))
+		fmt.Fprintf(a.Err, "%s is deleted.\n", terminal.Clean(args[0]))
 		return nil
 	})
 	return cmd

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs/engine/output"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
@@ -24,7 +25,7 @@ func (a *app) gcCommand() *cobra.Command {
 			"a day. The log stays verifiable: it records what was removed from its start.",
 		Example: "  tongs gc", Args: cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "text", "text", "json")
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		p, err := a.host().Locate()
 		if err != nil {
@@ -66,9 +67,9 @@ func (a *app) gcCommand() *cobra.Command {
 			return err
 		}
 		if format == "json" {
-			return a.json(report)
+			return a.JSON(report)
 		}
-		_, err = fmt.Fprintf(a.out, "Removed %s from the log, %s, %s, %s of sessions, %s of spilled output, %s of sessions that are over, and %s that could be undone (%s; %s are left).\n",
+		_, err = fmt.Fprintf(a.Out, "Removed %s from the log, %s, %s, %s of sessions, %s of spilled output, %s of sessions that are over, and %s that could be undone (%s; %s are left).\n",
 			terminal.Plural(int(removed.Rows), "call"), terminal.Plural(removed.Questions, "question"), terminal.Plural(removed.Grants, "grant"),
 			terminal.Plural(removed.State, "value"), output.Bytes(report.SpillBytes), terminal.Plural(report.Caches, "build cache"),
 			terminal.Plural(report.Journal.Entries, "change"), output.Bytes(report.Journal.Bytes), output.Bytes(report.Journal.Left))

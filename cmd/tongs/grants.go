@@ -2,13 +2,11 @@ package main
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
@@ -27,7 +25,7 @@ func (a *app) grantsListCommand() *cobra.Command {
 		Use: "list", Short: "List remembered approvals, newest first",
 		Example: "  tongs grants list --format json", Args: cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "table", "table", "json")
+	cli.FormatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		sys, err := a.host().OpenState()
 		if err != nil {
@@ -39,28 +37,9 @@ func (a *app) grantsListCommand() *cobra.Command {
 			return err
 		}
 		if format == "json" {
-			if grants == nil {
-				grants = []policy.Grant{}
-			}
-			return a.json(grants)
+			return a.JSON(cli.List(grants))
 		}
-		if len(grants) == 0 {
-			fmt.Fprintln(a.err, "No approval is remembered.")
-			return nil
-		}
-		var rows [][]string
-		for _, g := range grants {
-			covers := make([]string, len(g.Covers))
-			for i, c := range g.Covers {
-				covers[i] = c.String()
-			}
-			scope := string(g.Scope)
-			if g.Key.Session != "" {
-				scope += " " + g.Key.Session
-			}
-			rows = append(rows, []string{g.ID, scope, g.Key.Tool, g.At.Format(time.DateTime), g.By, strings.Join(covers, "; ")})
-		}
-		return a.table([]string{"ID", "SCOPE", "TOOL", "GIVEN", "BY", "COVERS"}, rows)
+		return a.Grants(grants)
 	})
 	return cmd
 }
@@ -82,7 +61,7 @@ func (a *app) grantsRevokeCommand() *cobra.Command {
 				if !found {
 					return tongs.Errorf(tongs.CodeInvalidArgs, "there is no grant %q; 'tongs grants list' shows them", id)
 				}
-				fmt.Fprintf(a.err, "Revoked %s.\n", terminal.Clean(id))
+				fmt.Fprintf(a.Err, "Revoked %s.\n", terminal.Clean(id))
 			}
 			return nil
 		}),

@@ -41,7 +41,7 @@ func (a *app) initCommand() *cobra.Command {
 			if err := errors.Join(err, f.Close()); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "Wrote %s. Edit it, then run 'tongs trust' so that what it pre-approves counts.\n", terminal.Clean(path))
+			fmt.Fprintf(a.Err, "Wrote %s. Edit it, then run 'tongs trust' so that what it pre-approves counts.\n", terminal.Clean(path))
 			return nil
 		}),
 	}

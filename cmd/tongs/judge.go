@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
@@ -24,7 +24,7 @@ func (a *app) validateCommand() *cobra.Command {
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeTools,
 	}
-	formatFlag(cmd, &format, "text", "text", "json")
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.Flags().StringVar(&text, "json", "", "the arguments as a `JSON` object, or - for standard input")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		v, err := a.validate(cmd.Context(), args[0], text, args[1:])
@@ -32,18 +32,18 @@ func (a *app) validateCommand() *cobra.Command {
 			if format != "json" {
 				return err
 			}
-			if err := a.json(resultJSON(tongs.Failure(asError(err)))); err != nil {
+			if err := a.JSON(cli.ResultJSON(cli.Failed(err))); err != nil {
 				return err
 			}
 			return shown(err)
 		}
 		if format == "json" {
-			return a.json(v)
+			return a.JSON(v)
 		}
 		for _, r := range v.Repaired {
-			fmt.Fprintln(a.err, "repaired: "+terminal.Clean(r))
+			fmt.Fprintln(a.Err, "repaired: "+terminal.Clean(r))
 		}
-		return a.printContent(terminal.Indented(v.Args))
+		return a.Content(terminal.Indented(v.Args))
 	})
 	return cmd
 }
@@ -61,7 +61,7 @@ func (a *app) validate(ctx context.Context, tool, text string, words []string) (
 		return valid{}, err
 	}
 	defer sys.Close()
-	args, err := arguments(ctx, sys.Spec(tool), text, words, a.in)
+	args, err := cli.Arguments(ctx, sys.Spec(tool), text, words, a.in)
 	if err != nil {
 		return valid{}, err
 	}
@@ -80,8 +80,8 @@ func (a *app) explainCommand() *cobra.Command {
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeTools,
 	}
-	mode := modeFlag(cmd)
-	formatFlag(cmd, &format, "text", "text", "json")
+	mode := cli.ModeFlag(cmd)
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.Flags().StringVar(&text, "json", "", "the arguments as a `JSON` object, or - for standard input")
 	cmd.Flags().StringVar(&session, "session", "", "use the remembered approvals of this session `ID` (default: $TONGS_SESSION)")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
@@ -90,15 +90,15 @@ func (a *app) explainCommand() *cobra.Command {
 			if format != "json" {
 				return err
 			}
-			if err := a.json(resultJSON(tongs.Failure(asError(err)))); err != nil {
+			if err := a.JSON(cli.ResultJSON(cli.Failed(err))); err != nil {
 				return err
 			}
 			return shown(err)
 		}
 		if format == "json" {
-			return a.json(explanationJSON(ex))
+			return a.JSON(cli.ExplanationJSON(ex))
 		}
-		return a.printExplanation(ex)
+		return a.Explanation(ex)
 	})
 	return cmd
 }
@@ -109,51 +109,9 @@ func (a *app) explain(ctx context.Context, mode *tongs.Mode, session, tool, text
 		return nil, err
 	}
 	defer sys.Close()
-	args, err := arguments(ctx, sys.Spec(tool), text, words, a.in)
+	args, err := cli.Arguments(ctx, sys.Spec(tool), text, words, a.in)
 	if err != nil {
 		return nil, err
 	}
 	return sys.Engine.Explain(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(session)})
-}
-
-// explainedEffect is an effect with its target in one word beside what it is made of.
-type explainedEffect struct {
-	tongs.Effect
-	Target string `json:"target"`
-}
-
-func explanationJSON(ex *tongs.Explanation) any {
-	effects := make([]explainedEffect, len(ex.Effects))
-	for i, e := range ex.Effects {
-		effects[i] = explainedEffect{e, e.Target()}
-	}
-	return struct {
-		tongs.Explanation
-		Effects []explainedEffect `json:"effects"`
-	}{*ex, effects}
-}
-
-func (a *app) printExplanation(ex *tongs.Explanation) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", terminal.Clean(ex.Tool), ex.Decision)
-	if ex.Via != "" {
-		fmt.Fprintf(&b, "  called as:  %s\n", terminal.Clean(ex.Via))
-	}
-	for i, line := range terminal.EffectLines(ex.Effects) {
-		label := ""
-		if i == 0 {
-			label = "it would:"
-		}
-		fmt.Fprintf(&b, "  %-11s %s\n", label, line)
-	}
-	fmt.Fprintf(&b, "  %-11s %s\n", "rule:", terminal.Clean(ex.Rule))
-	fmt.Fprintf(&b, "  %-11s %s\n", "because:", terminal.Clean(ex.Reason))
-	if ex.Deferred {
-		fmt.Fprintf(&b, "  %-11s %s\n", "on a copy:", "it would run on a copy of the files first; what it changes there is decided then")
-	}
-	for _, r := range ex.Repaired {
-		fmt.Fprintf(&b, "  %-11s %s\n", "repaired:", terminal.Clean(r))
-	}
-	_, err := fmt.Fprint(a.out, b.String())
-	return err
 }

@@ -32,7 +32,7 @@ func (a *app) logCheckpointCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.out, "Sent entry %d, hash %s\n", sent.Head.Seq, sent.Head.Hash)
+			_, err = fmt.Fprintf(a.Out, "Sent entry %d, hash %s\n", sent.Head.Seq, sent.Head.Hash)
 			return err
 		}),
 	}

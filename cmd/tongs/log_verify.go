@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
@@ -24,10 +19,10 @@ func (a *app) logVerifyCommand() *cobra.Command {
 			"--checkpoint.",
 		Example: "  tongs log verify\n  tongs log verify --checkpoint heads.jsonl\n  tongs log verify --checkpoint 5f0c…", Args: cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "text", "text", "json")
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.Flags().StringVar(&kept, "checkpoint", "", "a `file` of heads stored elsewhere, or one hash: the log must contain them")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		hash, heads, err := keptHeads(kept)
+		hash, heads, err := cli.KeptHeads(kept)
 		if err != nil {
 			return err
 		}
@@ -55,79 +50,11 @@ func (a *app) logVerifyCommand() *cobra.Command {
 			a.exit = exitFailed
 		}
 		if format == "json" {
-			return a.json(chain)
+			return a.JSON(chain)
 		}
-		return a.showChain(chain, len(heads))
+		return a.Chain(chain, len(heads))
 	})
 	return cmd
-}
-
-// showChain prints what was found, and returns what is wrong as an error.
-func (a *app) showChain(chain audit.Chain, heads int) error {
-	for _, l := range chain.Losses {
-		switch {
-		case l.Accepted:
-			fmt.Fprintf(a.out, "Accepted: %s.\n", l.Reason)
-		case l.Explained:
-			fmt.Fprintf(a.out, "Warning: %s.\n", l.Reason)
-		}
-	}
-	if chain.Broken != 0 {
-		return fmt.Errorf("the log is broken at entry %d: %s", chain.Broken, chain.Reason)
-	}
-	if alarms := chain.Alarms(); len(alarms) > 0 {
-		return errors.New(alarmText(alarms))
-	}
-	if heads > 0 {
-		fmt.Fprintf(a.out, "The log holds all %s.\n", terminal.Plural(heads, "checkpoint"))
-	}
-	_, err := fmt.Fprintf(a.out, "The log is whole: %d entries, head %s\n", chain.Entries, chain.Head)
-	return err
-}
-
-func alarmText(alarms []audit.Loss) string {
-	var b bytes.Buffer
-	b.WriteString("the log is not what it was")
-	for _, l := range alarms {
-		fmt.Fprintf(&b, "\n  %s", l.Reason)
-		if l.Missing > 0 {
-			fmt.Fprintf(&b, " (%d missing)", l.Missing)
-		}
-		if l.Seq > 0 {
-			fmt.Fprintf(&b, "; noticed %s, entry %d", l.At.Format("2006-01-02 15:04"), l.Seq)
-		}
-	}
-	b.WriteString("\nIf you know why, run \"tongs log accept\"")
-	return b.String()
-}
-
-// keptHeads reads what --checkpoint names: a hash, or a file with one head as JSON on each line.
-func keptHeads(kept string) (hash string, heads []audit.Head, err error) {
-	if kept == "" {
-		return "", nil, nil
-	}
-	data, err := os.ReadFile(kept)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := audit.ParseHash(kept); err != nil {
-			return "", nil, usagef("checkpoint %q is neither a file nor a hash", kept)
-		}
-		return kept, nil, nil
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	for dec.More() {
-		var head audit.Head
-		if err := dec.Decode(&head); err != nil || head.Seq <= 0 || head.Log == "" {
-			return "", nil, usagef("checkpoint file %q: head %d is not one: want lines such as {\"log\":…,\"seq\":…,\"hash\":…}", kept, len(heads)+1)
-		}
-		heads = append(heads, head)
-	}
-	if len(heads) == 0 {
-		return "", nil, usagef("checkpoint file %q holds no heads", kept)
-	}
-	return "", heads, nil
 }
 
 func (a *app) logAcceptCommand() *cobra.Command {
@@ -147,10 +74,10 @@ func (a *app) logAcceptCommand() *cobra.Command {
 				return err
 			}
 			for _, l := range list {
-				fmt.Fprintf(a.out, "Accepted: %s.\n", l.Reason)
+				fmt.Fprintf(a.Out, "Accepted: %s.\n", l.Reason)
 			}
 			if len(list) == 0 {
-				fmt.Fprintln(a.out, "Nothing is missing.")
+				fmt.Fprintln(a.Out, "Nothing is missing.")
 			}
 			return nil
 		}),

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -18,6 +17,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/nearest"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
@@ -42,8 +42,8 @@ func main() {
 
 // app is one run of the command: where it reads and writes, and what it came to. Tests make their own.
 type app struct {
-	in       io.Reader
-	out, err io.Writer
+	cli.Printer
+	in io.Reader
 	// managed, managedOwner and home override where configuration is found. Only tests set them.
 	managed      string
 	managedOwner int
@@ -51,8 +51,6 @@ type app struct {
 
 	flags globalFlags
 	exit  int
-	// shown is what a call streamed to the terminal that its result goes to as well.
-	shown strings.Builder
 }
 
 // globalFlags are the flags of every command that opens a workspace.
@@ -64,7 +62,7 @@ type globalFlags struct {
 func (a *app) host() wire.Host {
 	return wire.Host{
 		Workspace: a.flags.workspace, Version: version, Attended: true, Managed: a.managed, ManagedOwner: a.managedOwner, Home: a.home,
-		Warn: func(text string) { fmt.Fprintln(a.err, "tongs: "+terminal.Clean(text)) },
+		Warn: func(text string) { fmt.Fprintln(a.Err, "tongs: "+terminal.Clean(text)) },
 	}
 }
 
@@ -95,7 +93,7 @@ func (a *app) openAsking(
 	return sys, nil
 }
 
-func newApp() *app { return &app{in: os.Stdin, out: os.Stdout, err: os.Stderr} }
+func newApp() *app { return &app{in: os.Stdin, Printer: cli.Printer{Out: os.Stdout, Err: os.Stderr}} }
 
 // main runs the command and returns the exit code.
 func (a *app) main(args []string) int {
@@ -107,10 +105,10 @@ func (a *app) main(args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.in)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
 	if err := root.ExecuteContext(ctx); err != nil {
-		a.fail(usage{err})
+		a.fail(cli.Usage(err))
 	}
 	return a.exit
 }
@@ -158,7 +156,7 @@ func (a *app) root() *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(a.out, terminal.Help(cmd)) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(a.Out, terminal.Help(cmd)) })
 	root.SetHelpCommandGroupID("upkeep")
 	root.SetCompletionCommandGroupID("upkeep")
 	root.InitDefaultHelpCmd()
@@ -176,7 +174,7 @@ func (a *app) root() *cobra.Command {
 // words that a group of commands does not know, wrong flags, and a wrong number of arguments.
 func (a *app) ownUsageErrors(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		a.fail(usagef("%w; see '%s --help'", err, cmd.CommandPath()))
+		a.fail(cli.Usagef("%w; see '%s --help'", err, cmd.CommandPath()))
 		return nil
 	})
 	check, run := cmd.Args, cmd.RunE
@@ -199,7 +197,7 @@ func (a *app) ownUsageErrors(cmd *cobra.Command) {
 		cmd.Args = cobra.ArbitraryArgs
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				a.fail(usagef("%w; see '%s --help'", err, cmd.CommandPath()))
+				a.fail(cli.Usagef("%w; see '%s --help'", err, cmd.CommandPath()))
 				return nil
 			}
 			return run(cmd, args)
@@ -218,9 +216,9 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 		}
 	}
 	if near := nearest.Word(word, names); near != "" {
-		return usagef("%s has no command %q; did you mean %q?", cmd.CommandPath(), word, near)
+		return cli.Usagef("%s has no command %q; did you mean %q?", cmd.CommandPath(), word, near)
 	}
-	return usagef("%s has no command %q; see '%s --help'", cmd.CommandPath(), word, cmd.CommandPath())
+	return cli.Usagef("%s has no command %q; see '%s --help'", cmd.CommandPath(), word, cmd.CommandPath())
 }
 
 // run makes a command's function of one that returns its error: it is shown, and becomes the exit code.
@@ -242,7 +240,7 @@ func (a *app) fail(err error) {
 	if errors.Is(err, errShown) || errors.Is(err, syscall.EPIPE) {
 		return
 	}
-	fmt.Fprintf(a.err, "tongs: %s\n", terminal.CleanLines(err.Error()))
+	fmt.Fprintf(a.Err, "tongs: %s\n", terminal.CleanLines(err.Error()))
 }
 
 // errShown is returned where the failure was shown already.
@@ -251,15 +249,8 @@ var errShown = errors.New("shown")
 // shown marks err as shown: it only decides the exit code.
 func shown(err error) error { return fmt.Errorf("%w: %w", errShown, err) }
 
-// usagef returns an error of the command line.
-func usagef(format string, args ...any) error {
-	return usage{fmt.Errorf(format, args...)}
-}
-
-type usage struct{ error }
-
 func exitCode(err error) int {
-	if _, ok := errors.AsType[usage](err); ok {
+	if _, ok := errors.AsType[cli.UsageError](err); ok {
 		return exitUsage
 	}
 	switch code := tongs.CodeOf(err); {
@@ -271,12 +262,4 @@ func exitCode(err error) int {
 		return exitRefused
 	}
 	return exitFailed
-}
-
-// json writes v to standard output as one line.
-func (a *app) json(v any) error { return terminal.WriteJSON(a.out, v) }
-
-// table writes columns to standard output.
-func (a *app) table(head []string, rows [][]string) error {
-	return terminal.WriteTable(a.out, head, rows)
 }

@@ -17,7 +17,7 @@ func (a *app) manCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(a.out, page.Build(roff.NewDocument()))
+			_, err = fmt.Fprint(a.Out, page.Build(roff.NewDocument()))
 			return err
 		}),
 	}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
@@ -28,7 +28,7 @@ func (a *app) mcpCommand() *cobra.Command {
 		Example: "  tongs mcp --workspace ~/src/project\n  tongs mcp --mode none",
 		Args:    cobra.NoArgs,
 	}
-	mode := modeFlag(cmd)
+	mode := cli.ModeFlag(cmd)
 	wait := waitFlag(cmd)
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		in, ok := a.in.(io.ReadCloser)
@@ -42,7 +42,7 @@ func (a *app) mcpCommand() *cobra.Command {
 			return err
 		}
 		defer sys.Close()
-		return server.ServeStdio(ctx, in, a.out)
+		return server.ServeStdio(ctx, in, a.Out)
 	})
 	cmd.AddCommand(a.mcpCommands()...)
 	return cmd
@@ -57,7 +57,7 @@ func (a *app) openServer(
 	ctx context.Context, mode *tongs.Mode, wait time.Duration, beside ...func(*wire.Options),
 ) (*mcpserver.Server, *wire.System, error) {
 	if wait < 0 {
-		return nil, nil, usage{errors.New("--wait must not be negative")}
+		return nil, nil, cli.Usagef("--wait must not be negative")
 	}
 	channel := &mcpserver.Channel{}
 	o := wire.Options{Mode: mode, Caller: channel, Wait: wait, Lives: true}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/internal/secrets"
@@ -76,7 +77,7 @@ func pairs(flag string, list []string) (map[string]string, error) {
 	for _, p := range list {
 		key, value, ok := strings.Cut(p, "=")
 		if !ok || key == "" {
-			return nil, usagef("%s %q: want NAME=value", flag, p)
+			return nil, cli.Usagef("%s %q: want NAME=value", flag, p)
 		}
 		set[key] = value
 	}
@@ -114,11 +115,11 @@ func (a *app) addServers(list []config.MCPServer) error {
 		return err
 	}
 	for _, m := range list {
-		fmt.Fprintf(a.err, "Added %s to %s.\n", terminal.Clean(m.Name), terminal.Clean(path))
+		fmt.Fprintf(a.Err, "Added %s to %s.\n", terminal.Clean(m.Name), terminal.Clean(path))
 		if hosts := strings.Join(m.Network, ", "); hosts != "" {
-			fmt.Fprintf(a.err, "  It may reach %s.\n", terminal.Clean(hosts))
+			fmt.Fprintf(a.Err, "  It may reach %s.\n", terminal.Clean(hosts))
 		} else if mcpclient.Fetches(m.Command) && !m.Unconfined {
-			fmt.Fprintln(a.err, "  "+fetchNote(m))
+			fmt.Fprintln(a.Err, "  "+fetchNote(m))
 		}
 		values := maps.Clone(m.Env)
 		if values == nil {
@@ -127,10 +128,10 @@ func (a *app) addServers(list []config.MCPServer) error {
 		maps.Copy(values, m.Headers)
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			if v := values[key]; secrets.SecretName(key) && !strings.Contains(v, "${") && v != "" {
-				fmt.Fprintf(a.err, "  %s is a credential, which stands in the file now; ${VAR} would take it from the environment.\n", terminal.Clean(key))
+				fmt.Fprintf(a.Err, "  %s is a credential, which stands in the file now; ${VAR} would take it from the environment.\n", terminal.Clean(key))
 			}
 		}
-		fmt.Fprintf(a.err, "  Next: tongs mcp review %s\n", terminal.Clean(m.Name))
+		fmt.Fprintf(a.Err, "  Next: tongs mcp review %s\n", terminal.Clean(m.Name))
 	}
 	return nil
 }
@@ -173,7 +174,7 @@ func (a *app) mcpRemoveCommand() *cobra.Command {
 			if err := p.ForgetServer(args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "Removed %s from %s.\n", terminal.Clean(args[0]), terminal.Clean(path))
+			fmt.Fprintf(a.Err, "Removed %s from %s.\n", terminal.Clean(args[0]), terminal.Clean(path))
 			return nil
 		}),
 	}
@@ -186,7 +187,7 @@ func (a *app) mcpListCommand() *cobra.Command {
 		Long:    "List the configured MCP servers and the state of their tools. Nothing is started.",
 		Example: "  tongs mcp list\n  tongs mcp list --format json", Args: cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "table", "table", "json")
+	cli.FormatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
@@ -195,47 +196,13 @@ func (a *app) mcpListCommand() *cobra.Command {
 		defer sys.Close()
 		states := sys.StatesOf(tongs.SourceMCP)
 		if format == "json" {
-			return a.json(states)
+			return a.JSON(states)
 		}
 		if len(states) == 0 {
-			fmt.Fprintln(a.err, "No MCP servers are configured. 'tongs mcp add' adds one, 'tongs mcp import' takes over those of another client.")
+			fmt.Fprintln(a.Err, "No MCP servers are configured. 'tongs mcp add' adds one, 'tongs mcp import' takes over those of another client.")
 			return nil
 		}
-		rows := make([][]string, 0, len(states))
-		for _, s := range states {
-			ready := 0
-			for _, t := range s.Tools {
-				if t.Status == tongs.StatusReady {
-					ready++
-				}
-			}
-			rows = append(rows, []string{s.Name, string(s.Status), fmt.Sprintf("%d of %d", ready, len(s.Tools)), s.Origin, s.Where})
-		}
-		if err := a.table([]string{"SERVER", "STATE", "TOOLS READY", "FROM", "COMMAND OR URL"}, rows); err != nil {
-			return err
-		}
-		for _, note := range serverNotes(states) {
-			fmt.Fprintln(a.err, terminal.Clean(note))
-		}
-		return nil
+		return a.Servers(states)
 	})
 	return cmd
-}
-
-// serverNotes say what a person should know about servers and tools that are not ready.
-func serverNotes(states []tongs.SourceState) (notes []string) {
-	for _, s := range states {
-		if s.Detail != "" && s.Status != tongs.StatusReady {
-			notes = append(notes, fmt.Sprintf("%s is %s: %s", s.Name, s.Status, s.Detail))
-		}
-		for _, t := range s.Tools {
-			switch t.Status {
-			case tongs.StatusQuarantined:
-				notes = append(notes, fmt.Sprintf("%s is quarantined: its server describes it otherwise than you approved it", t.Name))
-			case tongs.StatusGone, tongs.StatusBroken:
-				notes = append(notes, fmt.Sprintf("%s is %s: %s", t.Name, t.Status, t.Detail))
-			}
-		}
-	}
-	return notes
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/clientconfig"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/terminal"
@@ -32,14 +33,14 @@ func (a *app) mcpImportCommand() *cobra.Command {
 			return err
 		}
 		if list, err = clientconfig.Only(list, args[1:]); err != nil {
-			return usage{err}
+			return cli.Usage(err)
 		}
 		for _, n := range notes {
-			fmt.Fprintln(a.err, "note: "+terminal.Clean(n))
+			fmt.Fprintln(a.Err, "note: "+terminal.Clean(n))
 		}
 		if dry {
 			for _, m := range list {
-				if _, err := fmt.Fprint(a.out, config.MCPText(m, 0)); err != nil {
+				if _, err := fmt.Fprint(a.Out, config.MCPText(m, 0)); err != nil {
 					return err
 				}
 			}
@@ -49,7 +50,7 @@ func (a *app) mcpImportCommand() *cobra.Command {
 			return err
 		}
 		if len(list) == 0 {
-			fmt.Fprintln(a.err, "There is nothing to add.")
+			fmt.Fprintln(a.Err, "There is nothing to add.")
 			return nil
 		}
 		return a.addServers(list)
@@ -68,7 +69,7 @@ func (a *app) unknownYet(list []config.MCPServer) ([]config.MCPServer, error) {
 		_, err := config.AddMCP(data, m)
 		switch e, _ := errors.AsType[*tongs.Error](err); {
 		case e != nil && e.Code == tongs.CodeAlreadyExists:
-			fmt.Fprintf(a.err, "note: %s is configured already, and stays as it is\n", terminal.Clean(m.Name))
+			fmt.Fprintf(a.Err, "note: %s is configured already, and stays as it is\n", terminal.Clean(m.Name))
 		case err != nil:
 			return nil, err
 		default:

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcp/oauth"
@@ -49,12 +50,12 @@ func (a *app) mcpLoginCommand() *cobra.Command {
 		if secret != "" {
 			value, ok := os.LookupEnv(secret)
 			if !ok || value == "" {
-				return usagef("--client-secret-env: the environment variable %q is not set", secret)
+				return cli.Usagef("--client-secret-env: the environment variable %q is not set", secret)
 			}
 			opt.ClientSecret = oauth.Secret(value)
 		}
 		if opt.Port < 0 || opt.Port > 65535 {
-			return usagef("--port %d: want a port from 1 to 65535", opt.Port)
+			return cli.Usagef("--port %d: want a port from 1 to 65535", opt.Port)
 		}
 		opt.Open = func(_ context.Context, v oauth.Visit) error { return a.sendTo(args[0], v, !stay) }
 		return a.login(cmd.Context(), args[0], opt)
@@ -74,13 +75,13 @@ func (a *app) login(ctx context.Context, name string, opt oauth.LoginOptions) er
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Logged in to %s with %s%s.\n", terminal.Clean(name), terminal.Clean(l.Issuer), terminal.Clean(forScopes(l.Scopes)))
+	fmt.Fprintf(a.Err, "Logged in to %s with %s%s.\n", terminal.Clean(name), terminal.Clean(l.Issuer), terminal.Clean(forScopes(l.Scopes)))
 	if l.Refresh == "" && !l.Expires.IsZero() {
-		fmt.Fprintf(a.err, "It ends at %s, and nothing renews it.\n", l.Expires.Local().Format(time.DateTime))
+		fmt.Fprintf(a.Err, "It ends at %s, and nothing renews it.\n", l.Expires.Local().Format(time.DateTime))
 	}
 	for _, s := range sys.StatesOf(tongs.SourceMCP) {
 		if s.Name == name && s.Status == tongs.StatusUnapproved {
-			fmt.Fprintf(a.err, "Next: tongs mcp review %s\n", terminal.Clean(name))
+			fmt.Fprintf(a.Err, "Next: tongs mcp review %s\n", terminal.Clean(name))
 		}
 	}
 	return nil
@@ -95,13 +96,13 @@ func forScopes(scopes []string) string {
 
 // sendTo tells a person where to log in, and opens the page if they want that.
 func (a *app) sendTo(name string, v oauth.Visit, open bool) error {
-	fmt.Fprintf(a.err, "Log in to %s with %s%s. The page is:\n\n  %s\n\n", terminal.Clean(name), terminal.Clean(v.Issuer), terminal.Clean(forScopes(v.Scopes)), terminal.Clean(v.URL))
+	fmt.Fprintf(a.Err, "Log in to %s with %s%s. The page is:\n\n  %s\n\n", terminal.Clean(name), terminal.Clean(v.Issuer), terminal.Clean(forScopes(v.Scopes)), terminal.Clean(v.URL))
 	if open {
 		if err := browse(v.URL); err != nil {
-			fmt.Fprintln(a.err, "No browser could be started; open the page yourself, on this machine.")
+			fmt.Fprintln(a.Err, "No browser could be started; open the page yourself, on this machine.")
 		}
 	}
-	fmt.Fprintln(a.err, "Waiting for the answer; Ctrl-C gives up.")
+	fmt.Fprintln(a.Err, "Waiting for the answer; Ctrl-C gives up.")
 	return nil
 }
 
@@ -140,11 +141,11 @@ func (a *app) mcpLogoutCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case !found:
-				fmt.Fprintf(a.err, "Nobody is logged in to %s.\n", terminal.Clean(args[0]))
+				fmt.Fprintf(a.Err, "Nobody is logged in to %s.\n", terminal.Clean(args[0]))
 			case ended != nil:
-				fmt.Fprintf(a.err, "Forgot the login to %s. It may go on elsewhere: %s.\n", terminal.Clean(args[0]), terminal.Clean(ended.Error()))
+				fmt.Fprintf(a.Err, "Forgot the login to %s. It may go on elsewhere: %s.\n", terminal.Clean(args[0]), terminal.Clean(ended.Error()))
 			default:
-				fmt.Fprintf(a.err, "Logged out of %s.\n", terminal.Clean(args[0]))
+				fmt.Fprintf(a.Err, "Logged out of %s.\n", terminal.Clean(args[0]))
 			}
 			return nil
 		}),

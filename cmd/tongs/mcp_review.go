@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
@@ -34,26 +35,26 @@ func (a *app) mcpReviewCommand() *cobra.Command {
 		}
 		defer sys.Close()
 		if !v.Changed {
-			fmt.Fprintf(a.err, "%s runs and says what you approved.\n", terminal.Clean(v.State.Name))
+			fmt.Fprintf(a.Err, "%s runs and says what you approved.\n", terminal.Clean(v.State.Name))
 			return nil
 		}
 		if show {
-			_, err := fmt.Fprintln(a.out, terminal.CleanLines(v.Text))
+			_, err := fmt.Fprintln(a.Out, terminal.CleanLines(v.Text))
 			return err
 		}
-		if err := a.approve(cmd.Context(), sys.MCP, v, serverApproval); err != nil {
+		if err := a.Approve(cmd.Context(), sys.MCP, v, serverApproval); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "It has %s.\n", terminal.Plural(len(mcpclient.Said(v).Tools), "tool"))
+		fmt.Fprintf(a.Err, "It has %s.\n", terminal.Plural(len(mcpclient.Said(v).Tools), "tool"))
 		return nil
 	})
 	return cmd
 }
 
-var serverApproval = approvalText{
-	noun: "an MCP server", command: "tongs mcp review",
-	first:   "This is what the MCP server %s runs, and what it says of itself, in its own words",
-	changed: "This is what the MCP server %s changed",
+var serverApproval = cli.ReviewText{
+	Noun: "an MCP server", Command: "tongs mcp review",
+	First:   "This is what the MCP server %s runs, and what it says of itself, in its own words",
+	Changed: "This is what the MCP server %s changed",
 }
 
 // look wires a system and has it look at a server.
@@ -98,7 +99,7 @@ func (a *app) mcpTestCommand() *cobra.Command {
 			if v.Changed {
 				lines = append(lines, "next: tongs mcp review "+v.State.Name)
 			}
-			_, err = fmt.Fprintln(a.out, terminal.CleanLines(strings.Join(lines, "\n")))
+			_, err = fmt.Fprintln(a.Out, terminal.CleanLines(strings.Join(lines, "\n")))
 			return err
 		}),
 	}

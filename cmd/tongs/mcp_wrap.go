@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -63,7 +64,7 @@ func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
 	for _, host := range w.network {
 		t, err := network.ParseTarget(host, 443)
 		if err != nil {
-			return usage{err}
+			return cli.Usage(err)
 		}
 		allowed[t.Name()] = true
 	}
@@ -78,7 +79,7 @@ func (a *app) wrap(ctx context.Context, w *wrapping, argv []string) error {
 			return network.Decision{Err: tongs.Errorf(tongs.CodeBlocked, "%s is not among the hosts of --network", t.Name())}
 		},
 	}).Serve}
-	proc, err := o.Start(ctx, &sandbox.Cmd{Stdin: a.in, Stdout: a.out, Stderr: a.err})
+	proc, err := o.Start(ctx, &sandbox.Cmd{Stdin: a.in, Stdout: a.Out, Stderr: a.Err})
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (w *wrapping) extend(policy *sandbox.Policy) error {
 				return err
 			}
 			if _, err := os.Stat(dir); err != nil {
-				return usagef("%s cannot be given to the program: %w", dir, err)
+				return cli.Usagef("%s cannot be given to the program: %w", dir, err)
 			}
 			give(dir)
 		}
@@ -140,7 +141,7 @@ func (a *app) reportWrapped(res *sandbox.Result, hosts []string) {
 		lines = append(lines, "the sandbox of this machine does not enforce everything; see 'tongs doctor'")
 	}
 	for _, line := range lines {
-		fmt.Fprintln(a.err, "tongs: "+terminal.Clean(line))
+		fmt.Fprintln(a.Err, "tongs: "+terminal.Clean(line))
 	}
 }
 

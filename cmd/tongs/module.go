@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
@@ -29,7 +29,7 @@ func (a *app) moduleListCommand() *cobra.Command {
 		Use: "list", Short: "List the modules and their state", Example: "  tongs module list\n  tongs module list --format json", Args: cobra.NoArgs,
 		Long: "List the configured modules and the state of their tools. No module code is run.",
 	}
-	formatFlag(cmd, &format, "table", "table", "json")
+	cli.FormatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
@@ -38,34 +38,13 @@ func (a *app) moduleListCommand() *cobra.Command {
 		defer sys.Close()
 		states := sys.StatesOf(tongs.SourceModule)
 		if format == "json" {
-			return a.json(states)
+			return a.JSON(states)
 		}
 		if len(states) == 0 {
-			fmt.Fprintln(a.err, "No modules are configured. Name one in your configuration: toolsets: {custom: {module: ./tools.ts, tools: [name]}}")
+			fmt.Fprintln(a.Err, "No modules are configured. Name one in your configuration: toolsets: {custom: {module: ./tools.ts, tools: [name]}}")
 			return nil
 		}
-		rows := make([][]string, 0, len(states))
-		for _, s := range states {
-			names := make([]string, len(s.Tools))
-			for i, t := range s.Tools {
-				names[i] = t.Name
-			}
-			rows = append(rows, []string{s.Name, string(s.Status), s.Language, strings.Join(names, ", "), s.Origin})
-		}
-		if err := a.table([]string{"MODULE", "STATE", "LANGUAGE", "TOOLS", "FROM"}, rows); err != nil {
-			return err
-		}
-		for _, s := range states {
-			if s.Detail != "" {
-				fmt.Fprintf(a.err, "%s is %s: %s\n", terminal.Clean(s.Name), s.Status, terminal.CleanLines(s.Detail))
-			}
-			for _, t := range s.Tools {
-				if t.Detail != "" {
-					fmt.Fprintf(a.err, "%s is %s: %s\n", terminal.Clean(t.Name), t.Status, terminal.CleanLines(t.Detail))
-				}
-			}
-		}
-		return nil
+		return a.Modules(states)
 	})
 	return cmd
 }
@@ -86,13 +65,7 @@ func (a *app) moduleShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s := v.State
-			fmt.Fprintf(a.err, "%s is %s. %s\n", terminal.Clean(s.Name), s.Status, terminal.Clean(s.Detail))
-			if s.ApprovedBy != "" {
-				fmt.Fprintf(a.err, "Approved by %s on %s.\n", terminal.Clean(s.ApprovedBy), s.ApprovedAt.Format("2006-01-02 15:04"))
-			}
-			_, err = fmt.Fprintln(a.out, terminal.CleanLines(strings.TrimRight(v.Text, "\n")))
-			return err
+			return a.Review(v)
 		}),
 	}
 }
@@ -116,26 +89,26 @@ func (a *app) moduleReviewCommand() *cobra.Command {
 				return err
 			}
 			if v.Changed {
-				if err := a.approve(cmd.Context(), sys.Modules, v, moduleApproval); err != nil {
+				if err := a.Approve(cmd.Context(), sys.Modules, v, moduleApproval); err != nil {
 					return err
 				}
 			} else {
-				fmt.Fprintf(a.err, "%s is what you approved.\n", terminal.Clean(v.State.Name))
+				fmt.Fprintf(a.Err, "%s is what you approved.\n", terminal.Clean(v.State.Name))
 			}
 			if !configured {
 				return nil
 			}
 			text, err := sys.Modules.Learn(cmd.Context(), v.State.Name)
 			if text != "" {
-				fmt.Fprintln(a.out, terminal.CleanLines(strings.TrimRight(text, "\n")))
+				_ = a.Lines(text)
 			}
 			return err
 		}),
 	}
 }
 
-var moduleApproval = approvalText{
-	noun: "a module", command: "tongs module review", first: "This is the module %s", changed: "This changed in the module %s",
+var moduleApproval = cli.ReviewText{
+	Noun: "a module", Command: "tongs module review", First: "This is the module %s", Changed: "This changed in the module %s",
 }
 
 func (a *app) moduleForgetCommand() *cobra.Command {
@@ -151,7 +124,7 @@ func (a *app) moduleForgetCommand() *cobra.Command {
 			if err := sys.Modules.Forget(args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "The approval of %s is taken back.\n", terminal.Clean(args[0]))
+			fmt.Fprintf(a.Err, "The approval of %s is taken back.\n", terminal.Clean(args[0]))
 			return nil
 		}),
 	}

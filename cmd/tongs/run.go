@@ -13,6 +13,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
@@ -50,8 +51,8 @@ func (a *app) runCommand() *cobra.Command {
 			"  tongs run --continue \"and now the tests\"\n" +
 			"  tongs run organiser.worker --attach plan.png \"sort it like this\"",
 	}
-	mode := modeFlag(cmd)
-	formatFlag(cmd, &f.format, "text", "text", "json")
+	mode := cli.ModeFlag(cmd)
+	cli.FormatFlag(cmd, &f.format, "text", "text", "json")
 	cmd.Flags().StringVar(&f.model, "model", "", "use this `model` instead of the worker's: provider:model, or script:FILE")
 	cmd.Flags().StringVar(&f.proceed, "continue", "", "resume a session: the newest one here, or this `ID`")
 	cmd.Flags().Lookup("continue").NoOptDefVal = "last"
@@ -73,12 +74,12 @@ func (a *app) runArgs(f *runFlags, args []string) error {
 		f.worker, args = args[0], args[1:]
 	}
 	if f.worker == "" && f.proceed == "" {
-		return usagef("which worker? Name its file, or one that 'tongs worker list' shows")
+		return cli.Usagef("which worker? Name its file, or one that 'tongs worker list' shows")
 	}
 	f.prompt = strings.Join(args, " ")
 	if f.prompt == "" || f.prompt == "-" {
 		if isTerminalReader(a.in) {
-			return usagef("what should the worker do? Say it after its name, or on standard input")
+			return cli.Usagef("what should the worker do? Say it after its name, or on standard input")
 		}
 		data, err := io.ReadAll(io.LimitReader(a.in, 4<<20))
 		if err != nil {
@@ -87,7 +88,7 @@ func (a *app) runArgs(f *runFlags, args []string) error {
 		f.prompt = string(data)
 	}
 	if strings.TrimSpace(f.prompt) == "" {
-		return usagef("the prompt is empty")
+		return cli.Usagef("the prompt is empty")
 	}
 	return nil
 }
@@ -248,7 +249,7 @@ func showWorker(t *terminal.Terminal, f *config.Worker) error {
 func (a *app) runJob(ctx context.Context, f runFlags, file *config.Worker, job worker.Job) error {
 	ctx, quit := context.WithCancel(context.WithoutCancel(ctx))
 	defer quit()
-	show := terminal.NewScreen(f.format, a.out, a.err)
+	show := terminal.NewScreen(f.format, a.Out, a.Err)
 	defer show.Close()
 	stop := terminal.NewInterrupts(quit, show)
 	defer stop.End()

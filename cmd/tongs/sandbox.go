@@ -50,7 +50,7 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 			return err
 		}
 		defer o.Close()
-		res, err := a.runAtTerminal(cmd.Context(), o.Own, &sandbox.Cmd{Stdin: a.in, Stdout: a.out, Stderr: a.err})
+		res, err := a.runAtTerminal(cmd.Context(), o.Own, &sandbox.Cmd{Stdin: a.in, Stdout: a.Out, Stderr: a.Err})
 		if res == nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (a *app) sandboxRunCommand() *cobra.Command {
 // runAtTerminal runs a command with a terminal of its own where we have one, so that shells and editors work in it.
 func (a *app) runAtTerminal(ctx context.Context, own *confine.Own, cmd *sandbox.Cmd) (*sandbox.Result, error) {
 	in, ok := a.in.(*os.File)
-	if !ok || runtime.GOOS != "linux" || !term.IsTerminal(int(in.Fd())) || !terminal.IsTerminal(a.out) {
+	if !ok || runtime.GOOS != "linux" || !term.IsTerminal(int(in.Fd())) || !terminal.IsTerminal(a.Out) {
 		p, err := own.Start(ctx, cmd)
 		if err != nil {
 			return nil, err
@@ -114,7 +114,7 @@ func (a *app) printReport(res *sandbox.Result) error {
 	for _, d := range r.Denied {
 		lines = append(lines, "denied: "+d.Kind+" "+d.Path+d.Host)
 	}
-	_, err := fmt.Fprintln(a.err, terminal.CleanLines(strings.Join(lines, "\n")))
+	_, err := fmt.Fprintln(a.Err, terminal.CleanLines(strings.Join(lines, "\n")))
 	return err
 }
 
@@ -154,9 +154,9 @@ func checkSandbox(ctx context.Context) []check {
 // reportHeld says which protected names a program made, and where they are.
 func (a *app) reportHeld(held []tongs.Held, left []string) {
 	for _, h := range held {
-		fmt.Fprintln(a.err, "tongs: "+terminal.Clean(fmt.Sprintf("the command made %s, which other programs run or obey; it is in %s now", h.Path, h.Host)))
+		fmt.Fprintln(a.Err, "tongs: "+terminal.Clean(fmt.Sprintf("the command made %s, which other programs run or obey; it is in %s now", h.Path, h.Host)))
 	}
 	for _, why := range left {
-		fmt.Fprintln(a.err, "tongs: "+terminal.Clean("the command made a protected name that is still there: "+why))
+		fmt.Fprintln(a.Err, "tongs: "+terminal.Clean("the command made a protected name that is still there: "+why))
 	}
 }

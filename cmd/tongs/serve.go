@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tongs-ai/tongs/internal/cli"
 	webconsole "github.com/tongs-ai/tongs/internal/console"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
@@ -36,7 +37,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Example: "  tongs serve --open\n  tongs serve --addr 127.0.0.1:9000 --workspace ~/src/project\n  tongs serve --socket ~/.tongs-run/mcp.sock",
 		Args:    cobra.NoArgs,
 	}
-	mode := modeFlag(cmd)
+	mode := cli.ModeFlag(cmd)
 	wait := waitFlag(cmd)
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7717", "the `address` to listen on")
 	cmd.Flags().StringVar(&f.socket, "socket", "", "listen on this unix `socket` instead; only you may have access to its directory")
@@ -66,7 +67,7 @@ func (a *app) serve(ctx context.Context, server *mcpserver.Server, sys *wire.Sys
 			server.Close()
 			return err
 		}
-		fmt.Fprintf(a.out, "Serving MCP at %s on the socket %s. Ctrl-C ends.\n", mcpserver.Path, terminal.Clean(f.socket))
+		fmt.Fprintf(a.Out, "Serving MCP at %s on the socket %s. Ctrl-C ends.\n", mcpserver.Path, terminal.Clean(f.socket))
 		return server.ServeHTTP(ctx, l, opt)
 	}
 	var err error
@@ -103,6 +104,6 @@ func (a *app) printServing(l net.Listener, link, token string) {
 	snippet, _ := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"tongs": map[string]any{
 		"type": "http", "url": base + mcpserver.Path, "headers": map[string]string{"Authorization": "Bearer " + token},
 	}}}, "", "  ")
-	fmt.Fprintf(a.out, "Serving MCP at %s. Ctrl-C ends. For a client:\n%s\n", base+mcpserver.Path, snippet)
-	fmt.Fprintf(a.out, "\nThe console, by a link that logs one browser in:\n%s\n", base+link)
+	fmt.Fprintf(a.Out, "Serving MCP at %s. Ctrl-C ends. For a client:\n%s\n", base+mcpserver.Path, snippet)
+	fmt.Fprintf(a.Out, "\nThe console, by a link that logs one browser in:\n%s\n", base+link)
 }

@@ -33,7 +33,7 @@ func (a *app) announce(web *webconsole.Server, sys *wire.System, l net.Listener,
 	if f.open {
 		page := filepath.Join(sys.StateDir, "console-open.html")
 		if err := openBrowser(page, base+web.Link()); err != nil {
-			fmt.Fprintf(a.err, "tongs: the browser cannot be opened: %s; open the link above yourself\n", terminal.Clean(err.Error()))
+			fmt.Fprintf(a.Err, "tongs: the browser cannot be opened: %s; open the link above yourself\n", terminal.Clean(err.Error()))
 		}
 		remove = append(remove, page)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/state/sessions"
 	"github.com/tongs-ai/tongs/internal/terminal"
@@ -32,7 +33,7 @@ func (a *app) sessionsListCommand(name, short string) *cobra.Command {
 		Long:    "List the sessions of workers in this workspace, most recently changed first. Resume one with 'tongs run --continue=ID'.",
 		Example: "  tongs sessions\n  tongs sessions list --all --format json\n  tongs sessions show s_06ezk1vq8b3m",
 	}
-	formatFlag(cmd, &format, "table", "table", "json")
+	cli.FormatFlag(cmd, &format, "table", "table", "json")
 	cmd.Flags().BoolVar(&all, "all", false, "include other workspaces and sub-workers")
 	cmd.Flags().IntVar(&limit, "limit", 20, "list at most `N`, 0 for all")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
@@ -46,10 +47,10 @@ func (a *app) sessionsListCommand(name, short string) *cobra.Command {
 				return err
 			}
 			if len(list) == 0 && format == "table" {
-				fmt.Fprintln(a.err, "No sessions here yet. 'tongs run' starts one.")
+				fmt.Fprintln(a.Err, "No sessions here yet. 'tongs run' starts one.")
 				return nil
 			}
-			return terminal.WriteSessions(a.out, list, format)
+			return terminal.WriteSessions(a.Out, list, format)
 		})
 	})
 	return cmd
@@ -84,7 +85,7 @@ func (a *app) sessionsShowCommand() *cobra.Command {
 		Use: "show ID", Short: "Show the messages and calls of a session", Args: cobra.ExactArgs(1),
 		Example: "  tongs sessions show s_06ezk1vq8b3m\n  tongs sessions show s_06ezk1vq8b3m --format json",
 	}
-	formatFlag(cmd, &format, "text", "text", "json")
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		return a.withSessions(func(store worker.Store, _ wire.Place) error {
 			s, entries, err := store.Load(cmd.Context(), args[0], 0)
@@ -92,17 +93,17 @@ func (a *app) sessionsShowCommand() *cobra.Command {
 				return tongs.Errorf(tongs.CodeInvalidArgs, "%w; 'tongs sessions' lists them", err)
 			}
 			if format == "json" {
-				if err := a.json(s); err != nil {
+				if err := a.JSON(s); err != nil {
 					return err
 				}
 				for _, e := range entries {
-					if err := a.json(e); err != nil {
+					if err := a.JSON(e); err != nil {
 						return err
 					}
 				}
 				return nil
 			}
-			return terminal.WriteTranscript(cmd.Context(), a.out, store, s, entries)
+			return terminal.WriteTranscript(cmd.Context(), a.Out, store, s, entries)
 		})
 	})
 	return cmd

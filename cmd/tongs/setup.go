@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/clientconfig"
 	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/internal/terminal"
@@ -61,7 +62,7 @@ func (a *app) setupClientCommand(c clientconfig.Client) *cobra.Command {
 			return err
 		}
 		if s.write && s.remove {
-			return usagef("--write and --remove exclude each other")
+			return cli.Usagef("--write and --remove exclude each other")
 		}
 		if s.write || s.remove {
 			return a.setupEdit(cmd.Context(), c, &s, path)
@@ -70,11 +71,11 @@ func (a *app) setupClientCommand(c clientconfig.Client) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "Put this into %s:\n", terminal.Clean(path))
-		if _, err := a.out.Write(text); err != nil {
+		fmt.Fprintf(a.Err, "Put this into %s:\n", terminal.Clean(path))
+		if _, err := a.Out.Write(text); err != nil {
 			return err
 		}
-		c.Next(a.err)
+		c.Next(a.Err)
 		return nil
 	})
 	return cmd
@@ -108,10 +109,10 @@ func (a *app) setupEdit(ctx context.Context, c clientconfig.Client, s *setup, pa
 		return tongs.Errorf(tongs.CodeConfigError, "%s: %w", path, err)
 	}
 	if bytes.Equal(before, after) {
-		fmt.Fprintf(a.err, "%s needs no change.\n", terminal.Clean(path))
+		fmt.Fprintf(a.Err, "%s needs no change.\n", terminal.Clean(path))
 		return nil
 	}
-	fmt.Fprint(a.out, terminal.CleanLines(udiff.Unified(path, path, string(before), string(after))))
+	fmt.Fprint(a.Out, terminal.CleanLines(udiff.Unified(path, path, string(before), string(after))))
 	if err := a.agree(ctx, s.yes, "change "+path); err != nil {
 		return err
 	}
@@ -121,9 +122,9 @@ func (a *app) setupEdit(ctx context.Context, c clientconfig.Client, s *setup, pa
 	if err := owned.Rewrite(path, after, 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Changed %s.\n", terminal.Clean(path))
+	fmt.Fprintf(a.Err, "Changed %s.\n", terminal.Clean(path))
 	if !s.remove {
-		c.Next(a.err)
+		c.Next(a.Err)
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func (a *app) agree(ctx context.Context, yes bool, what string) error {
 	}
 	t, err := terminal.Open()
 	if err != nil {
-		return usagef("cannot ask whether to %s: there is no terminal; --yes does it without asking", what)
+		return cli.Usagef("cannot ask whether to %s: there is no terminal; --yes does it without asking", what)
 	}
 	defer t.Close()
 	key, err := t.Key(ctx, terminal.Clean(what)+"? y yes, n no: ", "yn")

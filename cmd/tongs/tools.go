@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
@@ -24,7 +24,7 @@ func (a *app) toolsCommand() *cobra.Command {
 		Example: "  tongs tools\n  tongs tools --format anthropic > tools.json",
 		Args:    cobra.NoArgs,
 	}
-	formatFlag(cmd, &format, "table", append([]string{"table"}, specs.Formats()...)...)
+	cli.FormatFlag(cmd, &format, "table", append([]string{"table"}, specs.Formats()...)...)
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		host := a.host()
 		host.Attended = format != "mcp" // as 'tongs mcp' opens it, which takes less from the environment
@@ -35,13 +35,13 @@ func (a *app) toolsCommand() *cobra.Command {
 		defer sys.Close()
 		list, broken := sys.Engine.Tools(cmd.Context())
 		for _, w := range sys.Warnings() {
-			fmt.Fprintln(a.err, "warning: "+terminal.Clean(w))
+			fmt.Fprintln(a.Err, "warning: "+terminal.Clean(w))
 		}
-		for _, note := range serverNotes(sys.StatesOf(tongs.SourceMCP)) {
-			fmt.Fprintln(a.err, "mcp: "+terminal.Clean(note))
+		for _, note := range cli.ServerNotes(sys.StatesOf(tongs.SourceMCP)) {
+			fmt.Fprintln(a.Err, "mcp: "+terminal.Clean(note))
 		}
 		for _, name := range slices.Sorted(maps.Keys(broken)) {
-			fmt.Fprintf(a.err, "broken: %s: %s\n", terminal.Clean(name), terminal.Clean(broken[name].Error()))
+			fmt.Fprintf(a.Err, "broken: %s: %s\n", terminal.Clean(name), terminal.Clean(broken[name].Error()))
 		}
 		if format != "table" {
 			if list, err = sys.Described(list); err != nil {
@@ -51,19 +51,11 @@ func (a *app) toolsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.json(definitions)
+			return a.JSON(definitions)
 		}
-		return a.printTools(list)
+		return a.Tools(list)
 	})
 	return cmd
-}
-
-func (a *app) printTools(specs []*tongs.Spec) error {
-	rows := make([][]string, 0, len(specs))
-	for _, s := range specs {
-		rows = append(rows, []string{s.Name, s.Needs.String(), s.Default.String(), s.Description})
-	}
-	return a.table([]string{"TOOL", "NEEDS", "DEFAULT", "DESCRIPTION"}, rows)
 }
 
 func (a *app) describeCommand() *cobra.Command {
@@ -75,7 +67,7 @@ func (a *app) describeCommand() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeTools,
 	}
-	formatFlag(cmd, &format, "text", "text", "json")
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		sys, err := a.open(cmd.Context(), wire.Options{Memory: true})
 		if err != nil {
@@ -91,64 +83,15 @@ func (a *app) describeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printSpec(spec, manual)
+			return a.Spec(spec, manual)
 		}
 		list, err := sys.Described([]*tongs.Spec{spec})
 		if err != nil {
 			return err
 		}
-		return a.json(specs.Full(list[0]))
+		return a.JSON(specs.Full(list[0]))
 	})
 	return cmd
-}
-
-func (a *app) printSpec(s *tongs.Spec, manual string) error {
-	var b strings.Builder
-	line := func(label, text string) {
-		if text != "" {
-			fmt.Fprintf(&b, "%-12s %s\n", label, terminal.Clean(text))
-		}
-	}
-	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", terminal.Clean(s.Name), terminal.Clean(s.DisplayName()), terminal.CleanLines(manual))
-	line("aliases:", strings.Join(s.Aliases, ", "))
-	line("needs:", s.Needs.String())
-	line("optional:", s.Optional.String())
-	line("default:", s.Default.String())
-	line("toolset:", s.Toolset)
-	source := string(s.Source.Kind)
-	if s.Source.Name != "" {
-		source += " " + s.Source.Name
-	}
-	line("source:", source)
-	b.WriteString("\narguments:\n")
-	required := map[string]bool{}
-	for _, name := range s.Input.Required {
-		required[name] = true
-	}
-	for _, name := range propertyOrder(s) {
-		p := s.Input.Properties[name]
-		what := typeOf(p)
-		if required[name] {
-			what += ", required"
-		}
-		if len(p.Default) > 0 {
-			what += ", default " + string(p.Default)
-		}
-		fmt.Fprintf(&b, "  %s (%s)\n", terminal.Clean(name), terminal.Clean(what))
-		if p.Description != "" {
-			fmt.Fprintf(&b, "      %s\n", terminal.Clean(p.Description))
-		}
-	}
-	_, err := fmt.Fprint(a.out, b.String())
-	return err
-}
-
-// propertyOrder returns the names of the arguments as the definition orders them, else sorted.
-func propertyOrder(s *tongs.Spec) []string {
-	if len(s.Input.PropertyOrder) == len(s.Input.Properties) {
-		return s.Input.PropertyOrder
-	}
-	return slices.Sorted(maps.Keys(s.Input.Properties))
 }
 
 // completeTools completes the name of a tool, then the names of its arguments.
@@ -167,7 +110,7 @@ func (a *app) completeTools(cmd *cobra.Command, args []string, _ string) ([]stri
 		return words, cobra.ShellCompDirectiveNoFileComp
 	}
 	if spec := sys.Spec(args[0]); spec != nil {
-		for _, name := range propertyOrder(spec) {
+		for _, name := range cli.ArgumentNames(spec) {
 			words = append(words, name+"=")
 		}
 	}

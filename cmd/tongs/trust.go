@@ -38,7 +38,7 @@ func (a *app) trustCommand() *cobra.Command {
 			if _, err := st.DB.Trust().Remove(cmd.Context(), path); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "%s is no longer trusted.\n", terminal.Clean(path))
+			fmt.Fprintf(a.Err, "%s is no longer trusted.\n", terminal.Clean(path))
 			return nil
 		}
 		hash, err := a.confirmTrust(cmd, p, path)
@@ -48,7 +48,7 @@ func (a *app) trustCommand() *cobra.Command {
 		if err := st.DB.Trust().Set(cmd.Context(), path, hash, terminal.Whoami()); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "%s is trusted as it is now (%.19s).\n", terminal.Clean(path), hash)
+		fmt.Fprintf(a.Err, "%s is trusted as it is now (%.19s).\n", terminal.Clean(path), hash)
 		return nil
 	})
 	return cmd
@@ -70,7 +70,7 @@ func (a *app) confirmTrust(cmd *cobra.Command, p wire.Place, path string) (strin
 	}
 	hash := config.Hash(data)
 	if file.Found && !file.Narrows && file.Hash == hash {
-		fmt.Fprintf(a.err, "%s is trusted already.\n", terminal.Clean(path))
+		fmt.Fprintf(a.Err, "%s is trusted already.\n", terminal.Clean(path))
 		return "", nil
 	}
 	t, err := terminal.Open()

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/tools/undo"
@@ -37,8 +39,8 @@ func (a *app) undoCommand() *cobra.Command {
 		Example: "  tongs undo\n  tongs undo c_06ezk1vq8b3m\n  tongs undo c_06ezk1vq8b3m src/a.go\n" +
 			"  tongs undo --since 10m --partial\n  tongs undo --session s1 -- src",
 	}
-	mode := modeFlag(cmd)
-	formatFlag(cmd, &format, "text", "text", "json")
+	mode := cli.ModeFlag(cmd)
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.Flags().StringVar(&session, "session", "", "everything this session `ID` changed")
 	cmd.Flags().StringVar(&since, "since", "", "everything changed since this `time`: 2h, or 2026-01-31")
 	cmd.Flags().BoolVar(&partial, "partial", false, "skip files that changed since, and undo the rest")
@@ -47,11 +49,11 @@ func (a *app) undoCommand() *cobra.Command {
 		named := session == "" && since == ""
 		in.Call, in.Paths = callAndPaths(cmd, args, named)
 		if since != "" {
-			at, err := sinceArg(since)
+			at, err := cli.Moment(since, time.Now())
 			if err != nil {
 				return err
 			}
-			in.Since = at
+			in.Since = at.Format(time.RFC3339Nano)
 		}
 		return a.takeBack(cmd.Context(), mode(), "undo", format, named && in.Call == "", &in.Call, &in)
 	})
@@ -69,8 +71,8 @@ func (a *app) redoCommand() *cobra.Command {
 		Example: "  tongs redo\n  tongs redo c_06ezk1vq8b3m\n" +
 			"  tongs redo -- src/a.go",
 	}
-	mode := modeFlag(cmd)
-	formatFlag(cmd, &format, "text", "text", "json")
+	mode := cli.ModeFlag(cmd)
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	cmd.Flags().BoolVar(&partial, "partial", false, "skip files that changed since, and redo the rest")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		in := undo.RedoInput{Partial: partial}
@@ -86,15 +88,6 @@ func callAndPaths(cmd *cobra.Command, args []string, named bool) (call string, p
 		return args[0], args[1:]
 	}
 	return "", args
-}
-
-// sinceArg turns a time as people write it into one that the tool takes.
-func sinceArg(text string) (string, error) {
-	at, err := momentNow(text)
-	if err != nil {
-		return "", err
-	}
-	return at.Format(rfc3339), nil
 }
 
 // takeBack calls undo or redo. A call that was not named is the newest of the workspace, in whichever session.
@@ -122,6 +115,6 @@ func (a *app) takeBack(ctx context.Context, mode *tongs.Mode, tool, format strin
 	if err != nil {
 		return err
 	}
-	res := sys.Engine.Call(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(""), Sink: a.sink(format)})
-	return a.printResult(res, format)
+	res := sys.Engine.Call(ctx, &tongs.Call{Tool: tool, Args: args, Session: sessionOr(""), Sink: a.Sink(format)})
+	return a.printed(res, format)
 }

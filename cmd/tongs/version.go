@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs/internal/cli"
 )
 
 func (a *app) versionCommand() *cobra.Command {
@@ -24,17 +26,17 @@ func (a *app) versionCommand() *cobra.Command {
 				Arch    string `json:"arch"`
 			}{version, commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
 			if format == "json" {
-				return a.json(v)
+				return a.JSON(v)
 			}
 			line := "tongs " + v.Version
 			if v.Commit != "" {
 				line += " (" + v.Commit[:min(7, len(v.Commit))] + ")"
 			}
-			_, err := fmt.Fprintf(a.out, "%s %s %s/%s\n", line, v.Go, v.OS, v.Arch)
+			_, err := fmt.Fprintf(a.Out, "%s %s %s/%s\n", line, v.Go, v.OS, v.Arch)
 			return err
 		}),
 	}
-	formatFlag(cmd, &format, "text", "text", "json")
+	cli.FormatFlag(cmd, &format, "text", "text", "json")
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
@@ -49,17 +50,17 @@ func (a *app) workerListCommand() *cobra.Command {
 		Use: "list", Short: "List the workers of this workspace and your own", Args: cobra.NoArgs,
 		Example: "  tongs worker list\n  tongs worker list --format json",
 	}
-	formatFlag(cmd, &format, "table", "table", "json")
+	cli.FormatFlag(cmd, &format, "table", "table", "json")
 	cmd.RunE = a.run(func(*cobra.Command, []string) error {
 		list, err := a.listWorkers()
 		if err != nil {
 			return err
 		}
 		if format == "json" {
-			return a.json(list)
+			return a.JSON(list)
 		}
 		if len(list) == 0 {
-			fmt.Fprintln(a.err, "There are no workers. They are .worker files in workers/ of the workspace, or of your configuration directory.")
+			fmt.Fprintln(a.Err, "There are no workers. They are .worker files in workers/ of the workspace, or of your configuration directory.")
 			return nil
 		}
 		var rows [][]string
@@ -75,7 +76,7 @@ func (a *app) workerListCommand() *cobra.Command {
 			}
 			rows = append(rows, []string{w.Name, state, w.Description, w.Path})
 		}
-		return a.table([]string{"NAME", "STATE", "DESCRIPTION", "FILE"}, rows)
+		return a.Table([]string{"NAME", "STATE", "DESCRIPTION", "FILE"}, rows)
 	})
 	return cmd
 }
@@ -140,7 +141,7 @@ func (a *app) checkWorker(ctx context.Context, path string) error {
 	}
 	defer sys.Close()
 	for _, w := range slices.Concat(f.Warnings, f.Advice) {
-		fmt.Fprintf(a.err, "warning: %s: %s\n", terminal.Clean(f.Path), terminal.Clean(w))
+		fmt.Fprintf(a.Err, "warning: %s: %s\n", terminal.Clean(f.Path), terminal.Clean(w))
 	}
 	trust := "trusted"
 	if !f.Trusted {
@@ -153,7 +154,7 @@ func (a *app) checkWorker(ctx context.Context, path string) error {
 			names = append(names, spec.Name)
 		}
 	}
-	_, err = fmt.Fprintf(a.out, "%s: ok (%s)\n  tools: %s\n", terminal.Clean(f.Name), trust, terminal.Clean(strings.Join(names, ", ")))
+	_, err = fmt.Fprintf(a.Out, "%s: ok (%s)\n  tools: %s\n", terminal.Clean(f.Name), trust, terminal.Clean(strings.Join(names, ", ")))
 	return err
 }
 
@@ -162,7 +163,7 @@ func (a *app) workerSchemaCommand() *cobra.Command {
 		Use: "schema", Short: "Print the JSON Schema of worker files, for editors", Args: cobra.NoArgs,
 		Example: "  tongs worker schema > worker.schema.json",
 		RunE: a.run(func(*cobra.Command, []string) error {
-			_, err := a.out.Write(config.WorkerSchema())
+			_, err := a.Out.Write(config.WorkerSchema())
 			return err
 		}),
 	}
@@ -186,7 +187,7 @@ func (a *app) workerTrustCommand() *cobra.Command {
 			return err
 		}
 		if f.Trusted {
-			fmt.Fprintf(a.err, "%s is trusted already.\n", terminal.Clean(f.Path))
+			fmt.Fprintf(a.Err, "%s is trusted already.\n", terminal.Clean(f.Path))
 			return nil
 		}
 		t, err := terminal.Open()
@@ -215,7 +216,7 @@ func (a *app) rememberTrust(ctx context.Context, f *config.Worker) error {
 	if err := st.DB.Trust().Set(ctx, f.Path, f.Hash, terminal.Whoami()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s is trusted as it is now (%.19s).\n", terminal.Clean(f.Path), f.Hash)
+	fmt.Fprintf(a.Err, "%s is trusted as it is now (%.19s).\n", terminal.Clean(f.Path), f.Hash)
 	return nil
 }
 
@@ -238,6 +239,6 @@ func (a *app) distrust(ctx context.Context, name string) error {
 			return tongs.Errorf(tongs.CodeFileNotFound, "there is no %s", path)
 		}
 	}
-	fmt.Fprintf(a.err, "%s is no longer trusted.\n", terminal.Clean(path))
+	fmt.Fprintf(a.Err, "%s is no longer trusted.\n", terminal.Clean(path))
 	return nil
 }

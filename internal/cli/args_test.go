@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -57,12 +57,12 @@ func TestArguments(t *testing.T) {
 		{name: "empty stdin", json: "-", err: "not a JSON object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := arguments(t.Context(), spec, tt.json, tt.words, strings.NewReader(tt.stdin))
+			got, err := Arguments(t.Context(), spec, tt.json, tt.words, strings.NewReader(tt.stdin))
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("error %v, want %q", err, tt.err)
 				}
-				if _, ok := errors.AsType[usage](err); !ok || exitCode(err) != exitUsage {
+				if _, ok := errors.AsType[UsageError](err); !ok {
 					t.Errorf("%v is no error of usage", err)
 				}
 				return
@@ -71,23 +71,5 @@ func TestArguments(t *testing.T) {
 				t.Errorf("got %s, %v, want %s", got, err, tt.want)
 			}
 		})
-	}
-}
-
-func TestExitCodes(t *testing.T) {
-	want := map[tongs.Code]int{
-		tongs.CodeInvalidArgs: 2, tongs.CodeUnknownTool: 2, tongs.CodeDenied: 3, tongs.CodeBlocked: 3, tongs.CodeApprovalRequired: 3,
-	}
-	for _, code := range tongs.Codes() {
-		exit, ok := want[code]
-		if !ok {
-			exit = 1
-		}
-		if got := exitCode(tongs.Errorf(code, "x")); got != exit {
-			t.Errorf("%s exits with %d, want %d", code, got, exit)
-		}
-	}
-	if exitCode(nil) != 0 || exitCode(errors.New("x")) != 1 {
-		t.Error("nil is 0, any other error 1")
 	}
 }

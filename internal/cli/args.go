@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -19,12 +19,12 @@ import (
 // maxStdin bounds the arguments read from standard input.
 const maxStdin = 64 << 20
 
-// arguments makes the JSON object of a call from --json (or - for standard input) and key=value words. A value is
+// Arguments makes the JSON object of a call from --json (or - for standard input) and key=value words. A value is
 // typed by the schema: what is meant to be a string stays one.
-func arguments(ctx context.Context, spec *tongs.Spec, text string, words []string, in io.Reader) (json.RawMessage, error) {
+func Arguments(ctx context.Context, spec *tongs.Spec, text string, words []string, in io.Reader) (json.RawMessage, error) {
 	if slices.Contains(words, "-") {
 		if text != "" {
-			return nil, usagef("the arguments are given twice: by --json and by -")
+			return nil, Usagef("the arguments are given twice: by --json and by -")
 		}
 		text = "-"
 		words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "-" })
@@ -38,12 +38,12 @@ func arguments(ctx context.Context, spec *tongs.Spec, text string, words []strin
 				return nil, err
 			}
 			if len(data) > maxStdin {
-				return nil, usagef("standard input has more than %d bytes of arguments", maxStdin)
+				return nil, Usagef("standard input has more than %d bytes of arguments", maxStdin)
 			}
 		}
 		var err error
 		if raw, err = terminal.ParseObject(data); err != nil {
-			return nil, usage{err}
+			return nil, UsageError{err}
 		}
 		if len(words) == 0 {
 			return raw, nil
@@ -79,20 +79,20 @@ func merged(spec *tongs.Spec, raw json.RawMessage, words []string) (json.RawMess
 	args := map[string]json.RawMessage{}
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &args); err != nil {
-			return nil, usagef("the arguments are not a JSON object: %v", err)
+			return nil, Usagef("the arguments are not a JSON object: %v", err)
 		}
 	}
 	given := map[string]int{}
 	for _, word := range words {
 		key, text, ok := strings.Cut(word, "=")
 		if !ok || key == "" {
-			return nil, usagef("%q is not key=value; write for example path=go.mod, or use --json", word)
+			return nil, Usagef("%q is not key=value; write for example path=go.mod, or use --json", word)
 		}
 		property := propertyOf(spec, key)
 		value := typed(property, text)
 		if given[key]++; given[key] > 1 {
 			if property == nil || typeOf(property) != "array" {
-				return nil, usagef("%q is given twice", key)
+				return nil, Usagef("%q is given twice", key)
 			}
 			value = appendItem(args[key], value)
 		}

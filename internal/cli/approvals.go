@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/policy"
+)
+
+// Questions lists questions.
+func (p *Printer) Questions(questions []approval.Question) error {
+	if len(questions) == 0 {
+		fmt.Fprintln(p.Err, "No questions are waiting for an answer.")
+		return nil
+	}
+	var rows [][]string
+	for _, q := range questions {
+		rows = append(rows, []string{q.ID, string(q.StateAt(time.Now())), q.Created.Format(time.DateTime), q.Tool, q.Message})
+	}
+	return p.Table([]string{"ID", "STATE", "ASKED", "TOOL", "WHAT"}, rows)
+}
+
+// Grants lists remembered approvals.
+func (p *Printer) Grants(grants []policy.Grant) error {
+	if len(grants) == 0 {
+		fmt.Fprintln(p.Err, "No approval is remembered.")
+		return nil
+	}
+	var rows [][]string
+	for _, g := range grants {
+		covers := make([]string, len(g.Covers))
+		for i, c := range g.Covers {
+			covers[i] = c.String()
+		}
+		scope := string(g.Scope)
+		if g.Key.Session != "" {
+			scope += " " + g.Key.Session
+		}
+		rows = append(rows, []string{g.ID, scope, g.Key.Tool, g.At.Format(time.DateTime), g.By, strings.Join(covers, "; ")})
+	}
+	return p.Table([]string{"ID", "SCOPE", "TOOL", "GIVEN", "BY", "COVERS"}, rows)
+}

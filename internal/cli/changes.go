@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
+	"github.com/tongs-ai/tongs/workspace/journal"
+)
+
+// maxPaths is how many paths a line of the list names.
+const maxPaths = 3
+
+// Changes lists entries of the journal, each with a few of its paths.
+func (p *Printer) Changes(j *journal.Journal, list []journal.Entry) error {
+	if len(list) == 0 {
+		fmt.Fprintln(p.Err, "No changes yet.")
+		return nil
+	}
+	rows := make([][]string, 0, len(list))
+	for _, e := range list {
+		var paths []string
+		for c, err := range j.Changes(e.ID) {
+			if err != nil {
+				return err
+			}
+			if paths = append(paths, described(&c)); len(paths) == maxPaths {
+				break
+			}
+		}
+		what := strings.Join(paths, ", ")
+		if left := e.Changes - len(paths); left > 0 {
+			what += fmt.Sprintf(" and %d more", left)
+		}
+		call := e.Call
+		if call == "" {
+			call = e.ID
+		}
+		rows = append(rows, []string{e.Time.Format(time.DateTime), call, e.Tool, what})
+	}
+	return p.Table([]string{"TIME", "CALL", "TOOL", "WHAT"}, rows)
+}
+
+// described says what was done to a path.
+func described(c *journal.Change) string {
+	switch {
+	case c.From != nil:
+		return fmt.Sprintf("%s → %s", c.From, c.Path)
+	case c.Before.Type == journal.Absent:
+		return "+" + c.Path.String()
+	case c.After.Type == journal.Absent:
+		return "-" + c.Path.String()
+	default:
+		return c.Path.String()
+	}
+}
+
+// entriesOf returns the entries of a call, or the one of that name, oldest first.
+func entriesOf(j *journal.Journal, call string) ([]journal.Entry, error) {
+	list, err := j.List(journal.Filter{Call: call})
+	if err == nil && len(list) == 0 {
+		list, err = j.List(journal.Filter{ID: call})
+	}
+	if err == nil && len(list) == 0 {
+		err = tongs.Errorf(tongs.CodeInvalidArgs, "call %q changed no files; 'tongs changes list' shows all changes", call)
+	}
+	slices.Reverse(list)
+	return list, err
+}
+
+// Change prints what a call changed.
+func (p *Printer) Change(j *journal.Journal, call, format string) error {
+	list, err := entriesOf(j, call)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if err := p.entry(j, &e, format); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Diff prints what a call changed at or below the paths, all of it where there are none.
+func (p *Printer) Diff(j *journal.Journal, call string, paths []string) error {
+	list, err := entriesOf(j, call)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		for c, err := range j.Changes(e.ID) {
+			if err != nil {
+				return err
+			}
+			if !wanted(c.Path, paths) {
+				continue
+			}
+			before, after := j.Sides(&e, &c)
+			if _, err := fmt.Fprint(p.Out, terminal.CleanLines(journal.Diff(c.Path, c.From, before, after))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// entry prints one entry: as text, or as a line of JSON for it and for each of its changes.
+func (p *Printer) entry(j *journal.Journal, e *journal.Entry, format string) error {
+	if format == "json" {
+		if err := p.JSON(e); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(p.Out, "%s  %s  %s  session %s  %s\n", e.Time.Format(time.DateTime), terminal.Clean(e.Tool), terminal.Clean(e.Call), terminal.Clean(e.Session), e.ID)
+		for _, u := range e.Undoes {
+			fmt.Fprintf(p.Out, "  undoes %s\n", u.ID)
+		}
+		if by, err := j.UndoneBy(e.ID); err == nil && by != nil {
+			fmt.Fprintf(p.Out, "  undone by %s\n", terminal.Clean(by.Call))
+		}
+	}
+	for c, err := range j.Changes(e.ID) {
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			if err := p.JSON(c); err != nil {
+				return err
+			}
+			continue
+		}
+		line := "  " + described(&c)
+		if c.Before.Lost != "" {
+			line += "  (cannot be restored: " + c.Before.Lost + ")"
+		}
+		fmt.Fprintln(p.Out, terminal.Clean(line))
+	}
+	return nil
+}
+
+// wanted reports whether a path is one of those that were named, or below it.
+func wanted(p tongs.Path, names []string) bool {
+	for _, name := range names {
+		name = strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/")
+		if s := p.String(); s == name || strings.HasPrefix(s, name+"/") {
+			return true
+		}
+	}
+	return len(names) == 0
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/terminal"
+)
+
+// explainedEffect is an effect with its target in one word beside what it is made of.
+type explainedEffect struct {
+	tongs.Effect
+	Target string `json:"target"`
+}
+
+// ExplanationJSON is the explanation as --format json prints it.
+func ExplanationJSON(ex *tongs.Explanation) any {
+	effects := make([]explainedEffect, len(ex.Effects))
+	for i, e := range ex.Effects {
+		effects[i] = explainedEffect{e, e.Target()}
+	}
+	return struct {
+		tongs.Explanation
+		Effects []explainedEffect `json:"effects"`
+	}{*ex, effects}
+}
+
+// Explanation shows what a call would do and which rule decides.
+func (p *Printer) Explanation(ex *tongs.Explanation) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", terminal.Clean(ex.Tool), ex.Decision)
+	if ex.Via != "" {
+		fmt.Fprintf(&b, "  called as:  %s\n", terminal.Clean(ex.Via))
+	}
+	for i, line := range terminal.EffectLines(ex.Effects) {
+		label := ""
+		if i == 0 {
+			label = "it would:"
+		}
+		fmt.Fprintf(&b, "  %-11s %s\n", label, line)
+	}
+	fmt.Fprintf(&b, "  %-11s %s\n", "rule:", terminal.Clean(ex.Rule))
+	fmt.Fprintf(&b, "  %-11s %s\n", "because:", terminal.Clean(ex.Reason))
+	if ex.Deferred {
+		fmt.Fprintf(&b, "  %-11s %s\n", "on a copy:", "it would run on a copy of the files first; what it changes there is decided then")
+	}
+	for _, r := range ex.Repaired {
+		fmt.Fprintf(&b, "  %-11s %s\n", "repaired:", terminal.Clean(r))
+	}
+	_, err := fmt.Fprint(p.Out, b.String())
+	return err
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/terminal"
+)
+
+// watcher shows each pending question once.
+type watcher struct {
+	*Printer
+	*terminal.Asker
+	store  approval.Store
+	format string
+	seen   map[string]bool
+}
+
+// Watch shows questions as they arrive and has a person answer them, until ctx ends.
+func (p *Printer) Watch(ctx context.Context, ask *terminal.Asker, store approval.Store, format string) error {
+	w := watcher{Printer: p, Asker: ask, store: store, format: format, seen: map[string]bool{}}
+	return w.run(ctx)
+}
+
+// watchEvery is how often the store is looked at.
+const watchEvery = 300 * time.Millisecond
+
+func (w *watcher) run(ctx context.Context) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	if w.format == "text" {
+		fmt.Fprintln(w.Err, "Watching for questions; Ctrl-C ends.")
+	}
+	for {
+		questions, err := w.store.List(ctx, true)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		for i := len(questions) - 1; i >= 0; i-- { // the oldest first
+			q := questions[i]
+			if w.seen[q.ID] {
+				continue
+			}
+			w.seen[q.ID] = true
+			if err := w.one(ctx, q); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (w *watcher) one(ctx context.Context, q approval.Question) error {
+	if w.format == "json" {
+		return w.JSON(q)
+	}
+	asking, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // somebody else may answer first
+		_, _ = w.store.Wait(asking, q.ID)
+		stop()
+	}()
+	answer, err := w.Ask(asking, q)
+	switch {
+	case ctx.Err() != nil || errors.Is(err, terminal.ErrCancelled):
+		return nil
+	case err != nil && asking.Err() == nil:
+		return err
+	case err == nil && answer == nil: // no terminal
+		_, err := fmt.Fprintf(w.Out, "%s  %s  %s\n", terminal.Clean(q.ID), terminal.Clean(q.Tool), terminal.Clean(q.Message))
+		return err
+	case answer != nil:
+		if err := w.store.Answer(ctx, q.ID, *answer); err != nil {
+			fmt.Fprintf(w.Err, "tongs: %s\n", terminal.Clean(err.Error()))
+		}
+	}
+	return nil
+}
