@@ -45,7 +45,7 @@ type Desk struct {
 // is a fault, and not an approval.
 func (d *Desk) Ask(ctx context.Context, q Question) (Question, error) {
 	if d.Store == nil {
-		return q, tongs.Errorf(tongs.CodeApprovalRequired, "nobody can be asked about %s: there is no store of questions", q.Tool)
+		return q, tongs.Errorf(tongs.CodeApprovalRequired, "%s needs a person's approval, and there is no store of questions to ask through", q.Tool)
 	}
 	if len(q.Scopes) == 0 {
 		q.Scopes = []Scope{Once}

@@ -112,7 +112,7 @@ func (a *analyser) awkText(w arg) {
 		"ENVIRON[\"PATH",
 	} {
 		if strings.Contains(text, sign) {
-			a.poison("the program for awk may run commands or read files by itself: it has " + sign)
+			a.poison("the awk program may run commands or read files: it has " + sign)
 			return
 		}
 	}

@@ -42,7 +42,7 @@ func (w *web) register(ctx context.Context, as *oauthex.AuthServerMeta, redirect
 	case opt.ClientID != "" && !document:
 		return Client{ID: opt.ClientID, Secret: opt.ClientSecret, Method: method(as.TokenEndpointAuthMethodsSupported, opt.ClientSecret != "")}, nil
 	case as.RegistrationEndpoint == "":
-		return Client{}, failed("the authorization server %.200q registers no clients by itself: register one with it, with the "+
+		return Client{}, failed("the authorization server %.200q has no automatic client registration: register a client with it, with the "+
 			"redirect address http://127.0.0.1:PORT/callback, and log in with --client-id and --port", as.Issuer)
 	}
 	c, err := w.registerClient(ctx, as, redirect)

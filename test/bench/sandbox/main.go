@@ -48,7 +48,7 @@ func run() error {
 	flag.IntVar(&o.user, "user", 65534, "the ordinary user to run as, too, when started as root; 0 for none")
 	flag.StringVar(&o.heaps, "heaps", "16,1024", "sizes of the host's heap, in MiB")
 	flag.IntVar(&o.stream, "stream", 1024, "MiB to stream; 0 for none")
-	flag.BoolVar(&o.child, "child", false, "measure in this process (used by itself)")
+	flag.BoolVar(&o.child, "child", false, "measure in this process (for internal use)")
 	flag.IntVar(&o.heap, "heap", 0, "the heap of a child")
 	flag.Parse()
 	o.warm = 5
