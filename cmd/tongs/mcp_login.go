@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
 	"strings"
 	"time"
 
@@ -98,30 +96,11 @@ func forScopes(scopes []string) string {
 func (a *app) sendTo(name string, v oauth.Visit, open bool) error {
 	fmt.Fprintf(a.Err, "Log in to %s with %s%s. The page is:\n\n  %s\n\n", terminal.Clean(name), terminal.Clean(v.Issuer), terminal.Clean(forScopes(v.Scopes)), terminal.Clean(v.URL))
 	if open {
-		if err := browse(v.URL); err != nil {
+		if err := terminal.Browse(v.URL); err != nil {
 			fmt.Fprintln(a.Err, "No browser could be started; open the page yourself, on this machine.")
 		}
 	}
 	fmt.Fprintln(a.Err, "Waiting for the answer; Ctrl-C gives up.")
-	return nil
-}
-
-// browse opens a page in the browser of the person, which may be started by that, and goes on after us. The URL is one
-// that package oauth made, and starts with a scheme.
-func browse(page string) error {
-	argv := []string{"xdg-open", page}
-	switch runtime.GOOS {
-	case "darwin":
-		argv = []string{"open", page}
-	case "windows":
-		argv = []string{"rundll32", "url.dll,FileProtocolHandler", page}
-	}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	ownProcessGroup(cmd)
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	go func() { _ = cmd.Wait() }()
 	return nil
 }
 

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/config"
-	"github.com/tongs-ai/tongs/internal/state/sessions"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/worker"
@@ -67,16 +62,6 @@ func (a *app) withSessions(f func(worker.Store, wire.Place) error) error {
 	store := &wire.Sessions{Dir: p.StateDir}
 	defer store.Close()
 	return f(store, p)
-}
-
-// pruneSessions removes sessions of workers that did not change for as long as they are kept; zero keeps them.
-func pruneSessions(ctx context.Context, stateDir string, keep time.Duration) (int, error) {
-	if _, err := os.Stat(filepath.Join(stateDir, sessions.FileName)); err != nil || keep == 0 {
-		return 0, nil
-	}
-	store := &wire.Sessions{Dir: stateDir}
-	defer store.Close()
-	return store.Prune(ctx, time.Now().Add(-keep))
 }
 
 func (a *app) sessionsShowCommand() *cobra.Command {

@@ -10,21 +10,10 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/cli"
-	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/tools/undo"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
-
-// collect removes what the journal need not keep any longer.
-func collect(ctx context.Context, stateDir string, cfg *config.Config) (journal.Report, error) {
-	j, err := wire.OpenJournal(stateDir, cfg)
-	if err != nil {
-		return journal.Report{}, err
-	}
-	defer j.Close()
-	return j.GC(ctx)
-}
 
 func (a *app) undoCommand() *cobra.Command {
 	var session, since, format string

@@ -55,7 +55,8 @@ var floors = []struct {
 		"6 surfaces", "configuration, wiring, screens and protocols over an engine",
 		[]string{
 			"system", "cmd", "adapters", "mcp/mcpserver", "tools/serve",
-			"internal/wire", "internal/config", "internal/console", "internal/telemetry", "internal/terminal", "internal/cli", "internal/clientconfig",
+			"internal/wire", "internal/config", "internal/console", "internal/telemetry", "internal/terminal", "internal/cli",
+			"internal/doctor", "internal/clientconfig",
 		},
 	},
 }

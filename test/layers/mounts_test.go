@@ -21,7 +21,7 @@ var writing = map[string]string{
 	"internal/confine/confine.go Private": "the scratch directory of one call",
 	"internal/confine/scope.go Decided":   "the identity of what a caller may do; no program runs with it",
 	"internal/confine/outcome.go Decided": "what the user's configuration lets through",
-	"cmd/tongs/mcp_wrap.go Decided":       "what a person gives with --write",
+	"internal/wire/wrap.go Decided":       "what a person gives with --write",
 	"mcp/mcpclient/host.go Default":       "the PATH that programs have; no program runs with it",
 	"sandbox/inherits.go Default":         "the names of variables; no program runs with it",
 	"sandbox/overlay_linux.go Layered":    "the probe of overlays, which runs nothing",
