@@ -7,10 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
 
 // mcpWait is how long a call waits for a person who is not shown its question: clients give up after a minute.
@@ -37,7 +35,10 @@ func (a *app) mcpCommand() *cobra.Command {
 		}
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
-		server, sys, err := a.openServer(ctx, mode(), *wait)
+		if *wait < 0 {
+			return errWait
+		}
+		server, sys, err := a.host().OpenServer(ctx, wire.Options{Mode: mode(), Wait: *wait})
 		if err != nil {
 			return err
 		}
@@ -52,28 +53,5 @@ func waitFlag(cmd *cobra.Command) *time.Duration {
 	return cmd.Flags().Duration("wait", mcpWait, "the `time` a call waits for an answer if its client cannot ask")
 }
 
-// openServer wires a system that serves MCP clients, and what else is beside them.
-func (a *app) openServer(
-	ctx context.Context, mode *tongs.Mode, wait time.Duration, beside ...func(*wire.Options),
-) (*mcpserver.Server, *wire.System, error) {
-	if wait < 0 {
-		return nil, nil, cli.Usagef("--wait must not be negative")
-	}
-	channel := &mcpserver.Channel{}
-	o := wire.Options{Mode: mode, Caller: channel, Wait: wait, Lives: true}
-	for _, add := range beside {
-		add(&o)
-	}
-	host := a.host()
-	host.Attended = false // a client starts it, or a person for clients
-	sys, err := host.Open(ctx, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	server, err := sys.Serve(ctx, channel)
-	if err != nil {
-		_ = sys.Close()
-		return nil, nil, err
-	}
-	return server, sys, nil
-}
+// errWait is for a --wait that makes no sense.
+var errWait = cli.Usagef("--wait must not be negative")

@@ -2,9 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,11 +10,8 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/config"
-	"github.com/tongs-ai/tongs/internal/owned"
-	"github.com/tongs-ai/tongs/internal/secrets"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
 // mcpCommands are the commands below 'tongs mcp', which by itself serves: they are about the servers that Tongs uses.
@@ -84,67 +78,13 @@ func pairs(flag string, list []string) (map[string]string, error) {
 	return set, nil
 }
 
-// fetchNote says what becomes of a server that fetches what it runs.
-func fetchNote(m config.MCPServer) string {
-	switch name := strings.TrimSuffix(filepath.Base(m.Command), ".exe"); {
-	case m.Unpinned:
-		return "It fetches what it runs: name the host of its packages under network, or approve it when you are asked."
-	case name == "npx":
-		return "The review installs its package into a private directory, where it runs from."
-	default:
-		return name + " fetches what it runs, which cannot be pinned: install the server and name its program, or set 'pin: none' for it."
-	}
-}
-
-// addServers writes servers into the user's configuration, all or none.
+// addServers adds servers to the configuration and says what comes next.
 func (a *app) addServers(list []config.MCPServer) error {
-	path, data, err := a.userConfig()
-	if err != nil {
-		return err
+	path, err := wire.AddServers(list)
+	if err == nil {
+		a.ServersAdded(path, list)
 	}
-	for i := range list {
-		m := &list[i]
-		if err := wire.AsServer(*m).Check(); err != nil {
-			return err
-		}
-		if data, err = config.AddMCP(data, *m); err != nil {
-			return err
-		}
-	}
-	if err := owned.Rewrite(path, data, 0o600); err != nil {
-		return err
-	}
-	for _, m := range list {
-		fmt.Fprintf(a.Err, "Added %s to %s.\n", terminal.Clean(m.Name), terminal.Clean(path))
-		if hosts := strings.Join(m.Network, ", "); hosts != "" {
-			fmt.Fprintf(a.Err, "  It may reach %s.\n", terminal.Clean(hosts))
-		} else if mcpclient.Fetches(m.Command) && !m.Unconfined {
-			fmt.Fprintln(a.Err, "  "+fetchNote(m))
-		}
-		values := maps.Clone(m.Env)
-		if values == nil {
-			values = map[string]string{}
-		}
-		maps.Copy(values, m.Headers)
-		for _, key := range slices.Sorted(maps.Keys(values)) {
-			if v := values[key]; secrets.SecretName(key) && !strings.Contains(v, "${") && v != "" {
-				fmt.Fprintf(a.Err, "  %s is a credential, which stands in the file now; ${VAR} would take it from the environment.\n", terminal.Clean(key))
-			}
-		}
-		fmt.Fprintf(a.Err, "  Next: tongs mcp review %s\n", terminal.Clean(m.Name))
-	}
-	return nil
-}
-
-// userConfig returns the path and the content of the user's own configuration file, which may not exist yet.
-func (a *app) userConfig() (path string, data []byte, err error) {
-	dir, err := config.FindConfigDir()
-	if err != nil {
-		return "", nil, tongs.Errorf(tongs.CodeConfigError, "%w", err)
-	}
-	path = filepath.Join(dir, config.UserFile)
-	data, err = config.ReadUser(path)
-	return path, data, err
+	return err
 }
 
 func (a *app) mcpRemoveCommand() *cobra.Command {
@@ -153,25 +93,8 @@ func (a *app) mcpRemoveCommand() *cobra.Command {
 		Long:    "Remove an MCP server from your configuration, with its approval and your login to it.",
 		Example: "  tongs mcp remove github", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(_ *cobra.Command, args []string) error {
-			path, data, err := a.userConfig()
+			path, err := a.host().RemoveServer(args[0])
 			if err != nil {
-				return err
-			}
-			data, found, err := config.RemoveMCP(data, args[0])
-			if err != nil {
-				return err
-			}
-			if !found {
-				return tongs.Errorf(tongs.CodeInvalidArgs, "%s names no MCP server %q; 'tongs mcp list' shows where each is configured", path, args[0])
-			}
-			if err := owned.Rewrite(path, data, 0o600); err != nil {
-				return err
-			}
-			p, err := a.host().StatePlace()
-			if err != nil {
-				return err
-			}
-			if err := p.ForgetServer(args[0]); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.Err, "Removed %s from %s.\n", terminal.Clean(args[0]), terminal.Clean(path))

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/clientconfig"
 	"github.com/tongs-ai/tongs/internal/config"
@@ -46,8 +44,12 @@ func (a *app) mcpImportCommand() *cobra.Command {
 			}
 			return nil
 		}
-		if list, err = a.unknownYet(list); err != nil {
+		list, known, err := wire.NewServers(list)
+		if err != nil {
 			return err
+		}
+		for _, m := range known {
+			fmt.Fprintf(a.Err, "note: %s is configured already, and stays as it is\n", terminal.Clean(m.Name))
 		}
 		if len(list) == 0 {
 			fmt.Fprintln(a.Err, "There is nothing to add.")
@@ -56,25 +58,4 @@ func (a *app) mcpImportCommand() *cobra.Command {
 		return a.addServers(list)
 	})
 	return cmd
-}
-
-// unknownYet leaves out the servers that are configured already.
-func (a *app) unknownYet(list []config.MCPServer) ([]config.MCPServer, error) {
-	_, data, err := a.userConfig()
-	if err != nil {
-		return nil, err
-	}
-	var kept []config.MCPServer
-	for _, m := range list {
-		_, err := config.AddMCP(data, m)
-		switch e, _ := errors.AsType[*tongs.Error](err); {
-		case e != nil && e.Code == tongs.CodeAlreadyExists:
-			fmt.Fprintf(a.Err, "note: %s is configured already, and stays as it is\n", terminal.Clean(m.Name))
-		case err != nil:
-			return nil, err
-		default:
-			kept = append(kept, m)
-		}
-	}
-	return kept, nil
 }
