@@ -125,9 +125,10 @@ func (b *tab) watch() {
 		}
 		return "log: " + e.Entry.Text + " " + e.Entry.URL
 	})
+	origin := b.s.web.URL // that of a console that starts again is the same
 	on(b, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) string {
 		url := e.Request.URL
-		if strings.HasPrefix(url, b.s.web.URL+"/") || strings.HasPrefix(url, "blob:"+b.s.web.URL) || strings.HasPrefix(url, "data:") {
+		if strings.HasPrefix(url, origin+"/") || strings.HasPrefix(url, "blob:"+origin) || strings.HasPrefix(url, "data:") {
 			return ""
 		}
 		return "a request to " + url
