@@ -18,7 +18,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/cli"
-	"github.com/tongs-ai/tongs/internal/nearest"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -191,7 +190,7 @@ func (a *app) ownUsageErrors(cmd *cobra.Command) {
 			case len(args) == 0:
 				return cmd.Help()
 			}
-			return unknownCommand(cmd, args[0])
+			return cli.UnknownCommand(cmd, args[0])
 		})
 	case run != nil && check != nil:
 		cmd.Args = cobra.ArbitraryArgs
@@ -206,19 +205,6 @@ func (a *app) ownUsageErrors(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		a.ownUsageErrors(sub)
 	}
-}
-
-func unknownCommand(cmd *cobra.Command, word string) error {
-	var names []string
-	for _, sub := range cmd.Commands() {
-		if !sub.Hidden {
-			names = append(names, sub.Name())
-		}
-	}
-	if near := nearest.Word(word, names); near != "" {
-		return cli.Usagef("%s has no command %q; did you mean %q?", cmd.CommandPath(), word, near)
-	}
-	return cli.Usagef("%s has no command %q; see '%s --help'", cmd.CommandPath(), word, cmd.CommandPath())
 }
 
 // run makes a command's function of one that returns its error: it is shown, and becomes the exit code.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,6 @@ import (
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
-	"github.com/tongs-ai/tongs/mcp/mcpclient"
 )
 
 func (a *app) mcpReviewCommand() *cobra.Command {
@@ -45,7 +43,7 @@ func (a *app) mcpReviewCommand() *cobra.Command {
 		if err := a.Approve(cmd.Context(), sys.MCP, v, serverApproval); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Err, "It has %s.\n", terminal.Plural(len(mcpclient.Said(v).Tools), "tool"))
+		a.ServerTools(v)
 		return nil
 	})
 	return cmd
@@ -85,22 +83,7 @@ func (a *app) mcpTestCommand() *cobra.Command {
 			}
 			took := time.Since(began)
 			defer sys.Close()
-			n := mcpclient.Said(v)
-			lines := []string{
-				fmt.Sprintf("%s answers: %s %s, protocol %s, after %s", v.State.Name, n.Title, n.Version, n.Protocol, took.Round(time.Millisecond)),
-				fmt.Sprintf("%s, %s, %s of instructions", terminal.Plural(len(n.Tools), "tool"), terminal.Plural(len(n.Prompts), "prompt"), terminal.Plural(len(n.Instructions), "byte")),
-			}
-			for _, t := range v.State.Tools {
-				lines = append(lines, strings.TrimSuffix(fmt.Sprintf("  %s: %s %s", t.Name, t.Status, t.Detail), " "))
-			}
-			if sys.MCP.Unconfined(args[0]) {
-				lines = append(lines, "it runs outside the sandbox")
-			}
-			if v.Changed {
-				lines = append(lines, "next: tongs mcp review "+v.State.Name)
-			}
-			_, err = fmt.Fprintln(a.Out, terminal.CleanLines(strings.Join(lines, "\n")))
-			return err
+			return a.ServerAnswer(v, took, sys.MCP.Unconfined(args[0]))
 		}),
 	}
 }

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/insight"
@@ -81,7 +78,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return err
 	}
 	for _, id := range f.without {
-		if !slices.ContainsFunc(p.Rules, func(r tongs.Rule) bool { return policy.RuleID(r) == id }) {
+		if !p.Has(id) {
 			return cli.Usagef("no rule in force here has the ID %q; 'tongs stats --rules' shows them", id)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/clientconfig"
-	"github.com/tongs-ai/tongs/internal/owned"
 	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
@@ -116,10 +115,7 @@ func (a *app) setupEdit(ctx context.Context, c clientconfig.Client, s *setup, pa
 	if err := a.agree(ctx, s.yes, "change "+path); err != nil {
 		return err
 	}
-	if now, err := os.ReadFile(path); err == nil && !bytes.Equal(now, before) || err == nil && fresh {
-		return tongs.Errorf(tongs.CodeStaleFile, "%s changed meanwhile; nothing was written, run it again", path)
-	}
-	if err := owned.Rewrite(path, after, 0o644); err != nil {
+	if err := clientconfig.Replace(path, before, after, fresh); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Err, "Changed %s.\n", terminal.Clean(path))

@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/secrets"
 	"github.com/tongs-ai/tongs/internal/terminal"
@@ -46,4 +48,29 @@ func fetchNote(m config.MCPServer) string {
 	default:
 		return name + " fetches what it runs, which cannot be pinned: install the server and name its program, or set 'pin: none' for it."
 	}
+}
+
+// ServerTools says how many tools a server has.
+func (p *Printer) ServerTools(v *tongs.Review) {
+	fmt.Fprintf(p.Err, "It has %s.\n", terminal.Plural(len(mcpclient.Said(v).Tools), "tool"))
+}
+
+// ServerAnswer shows what a server said when it was started, and after what time.
+func (p *Printer) ServerAnswer(v *tongs.Review, took time.Duration, unconfined bool) error {
+	n := mcpclient.Said(v)
+	lines := []string{
+		fmt.Sprintf("%s answers: %s %s, protocol %s, after %s", v.State.Name, n.Title, n.Version, n.Protocol, took.Round(time.Millisecond)),
+		fmt.Sprintf("%s, %s, %s of instructions", terminal.Plural(len(n.Tools), "tool"), terminal.Plural(len(n.Prompts), "prompt"), terminal.Plural(len(n.Instructions), "byte")),
+	}
+	for _, t := range v.State.Tools {
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("  %s: %s %s", t.Name, t.Status, t.Detail), " "))
+	}
+	if unconfined {
+		lines = append(lines, "it runs outside the sandbox")
+	}
+	if v.Changed {
+		lines = append(lines, "next: tongs mcp review "+v.State.Name)
+	}
+	_, err := fmt.Fprintln(p.Out, terminal.CleanLines(strings.Join(lines, "\n")))
+	return err
 }

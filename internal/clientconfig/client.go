@@ -1,13 +1,16 @@
 package clientconfig
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/jsonc"
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // Client is an MCP client that Tongs can be set up in.
@@ -142,4 +145,13 @@ func (c *Client) File(workspace, home string, user bool) string {
 		return c.user(workspace, home)
 	}
 	return c.project(workspace, home)
+}
+
+// Replace writes what a person agreed to into the file of a client, unless it is no longer what they were shown: before, or
+// no file where it is fresh.
+func Replace(path string, before, after []byte, fresh bool) error {
+	if now, err := os.ReadFile(path); err == nil && (fresh || !bytes.Equal(now, before)) {
+		return tongs.Errorf(tongs.CodeStaleFile, "%s changed meanwhile; nothing was written, run it again", path)
+	}
+	return owned.Rewrite(path, after, 0o644)
 }

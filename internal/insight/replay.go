@@ -63,6 +63,11 @@ type Proposal struct {
 	Changes int
 }
 
+// Has reports whether a rule in force has the ID.
+func (p *Proposal) Has(id string) bool {
+	return slices.ContainsFunc(p.Rules, func(r tongs.Rule) bool { return policy.RuleID(r) == id })
+}
+
 // Replay is what a proposal would have changed.
 type Replay struct {
 	// Calls were looked at, Judged of them decided again.
