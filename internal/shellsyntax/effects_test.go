@@ -90,6 +90,8 @@ func TestEffects(t *testing.T) {
 		"x=1":                                    "execute :",
 		"echo {1..3} {a,b}c '{d,e}'":             "execute echo 1 2 3 ac bc {d,e}",
 		"x='a b'; echo $x \"$x\"":                "execute echo a b a b",
+		"x=ls xm=rm; $x{m,y} a":                  "execute ?",
+		"x=a; echo ${x}{m,y} $x-{m,y}":           "execute echo am ay a-m a-y",
 		"tar xf a.tar":                           "execute tar xf a.tar|read a.tar|write ?",
 		"tar -czf out.tgz src":                   "execute tar -czf out.tgz src|write out.tgz|read src",
 		"(cd src && ls); ls":                     "execute cd src|read src|execute ls|read .",

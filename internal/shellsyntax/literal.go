@@ -197,6 +197,11 @@ func braces(w *syntax.Word) ([]*syntax.Word, bool) {
 		return nil, false
 	}
 	before, rest, _ := strings.Cut(lit.Value, "{")
+	if at > 0 && before == "" { // braces come first: $x{a,b} is $xa $xb
+		if p, ok := w.Parts[at-1].(*syntax.ParamExp); ok && p.Short {
+			return nil, false
+		}
+	}
 	group, after, ok := strings.Cut(rest, "}")
 	if !ok {
 		return nil, false

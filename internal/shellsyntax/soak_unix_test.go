@@ -30,7 +30,7 @@ var fragments = []string{
 	"find . -maxdepth 0 -exec X \\;", "find . -maxdepth 0 -exec X {} +",
 	"i=0", "((i++))", "i=$((i+1))", "echo $((i))", "echo $((x))", "x='a[$(rm z)]'", "[[ $i -eq 0 ]] && X",
 	"[[ $x -eq 0 ]]", "echo ${a[i]}", "echo ${a[x]}", "${x:-rm} y",
-	"${x:=rm} y", "${x/l/r}", "${x%s}", "echo {a,b}", "{rm,y}", "ls *.txt", "cat ./*.txt", "./*", "alias l=rm",
+	"${x:=rm} y", "${x/l/r}", "${x%s}", "echo {a,b}", "{rm,y}", "$x{m,y}", "x=ls xm=rm; $x{m,y}", "ls *.txt", "cat ./*.txt", "./*", "alias l=rm",
 	"alias ls='rm y'", "shopt -s expand_aliases", "l y", "ls",
 	"select x in rm; do X; break; done <<< 1", "coproc X", "cat <(X)", "echo $(X)", "echo `X`", "\"$(X)\"",
 	"$(echo rm) y", "! X", "time X", "X > /dev/null", "X 2>&1",
