@@ -180,7 +180,7 @@ func (a *app) findWorker(word string) (*config.Worker, error) {
 	return files.Find(nil, word)
 }
 
-// admit has a person look at a worker that nobody vouched for.
+// admit has a person look at a worker that is not trusted.
 func (a *app) admit(ctx context.Context, f *config.Worker) error {
 	if f.Trusted {
 		return nil

@@ -33,7 +33,7 @@ type Question struct {
 	Preview string `json:"preview,omitempty"`
 	// PreviewBytes is the size of the whole preview, where Preview is the beginning of one that Previews keeps.
 	PreviewBytes int64 `json:"previewBytes,omitempty"`
-	// Changes are what a call already did to a copy of the files: the question is which of them may hold. There may be
+	// Changes are what a call already did to a copy of the files: the question is which of them to keep. There may be
 	// more of them than are listed here; ChangeCount is how many.
 	Changes     []tongs.Change `json:"changes,omitempty"`
 	ChangeCount int            `json:"changeCount,omitempty"`
@@ -99,7 +99,7 @@ type Answer struct {
 	Scope    Scope `json:"scope,omitempty"`
 	// Args are edited arguments; empty means as asked.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Keep are the changes of a question about changes that may hold, by the path they are shown with, a directory
+	// Keep are the changes to keep, in the answer to a question about changes, by the path they are shown with, a directory
 	// standing for all below it; nil means all of them.
 	Keep []string `json:"keep,omitempty"`
 	// Remember replaces the patterns that the question proposed.

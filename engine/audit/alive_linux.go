@@ -16,7 +16,7 @@ func Alive(pid int, at time.Time) bool {
 	if err != nil {
 		return !os.IsNotExist(err) // hidden is not gone
 	}
-	// The name in parentheses may hold anything; the start time is the 20th field after it, in ticks since boot.
+	// The name in parentheses may contain anything; the start time is the 20th field after it, in ticks since boot.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 20 {
 		return true

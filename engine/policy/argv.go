@@ -129,7 +129,7 @@ func (l *lexer) quoted() (token, error) {
 }
 
 // errNoTokens refuses a pattern that would match nothing or, read otherwise, everything.
-var errNoTokens = errors.New("it has no words; write the beginning of a command, or * for every command")
+var errNoTokens = errors.New("it is empty; write the beginning of a command, or * for every command")
 
 // errUnresolved says that a word of the command is not known, so that neither is what it and the words after it are.
 var errUnresolved = errors.New("a word of the command is only known when it runs")

@@ -108,7 +108,7 @@ func TestParseCoverOfAPerson(t *testing.T) {
 		"write /**":         "every zone",
 		"write /*/x":        "every zone",
 		"delete a":          "each time",
-		"execute":           "no words",
+		"execute":           "is empty",
 		"execute *":         "more than one program",
 		"execute **":        "more than one program",
 		"execute = *":       "more than one program",

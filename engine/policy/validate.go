@@ -178,7 +178,7 @@ func exampleWords(text string) (words []string, err error) {
 		case err != nil:
 			return nil, err
 		case !ok && len(words) == 0:
-			return nil, errors.New("it has no words")
+			return nil, errors.New("it is empty")
 		case !ok:
 			return words, nil
 		case t.quoted:

@@ -3,7 +3,7 @@
 // [tongs.Rule] that says where it stands.
 //
 // Reading is strict: a file that cannot be read or understood, or that somebody else than its owner could have written,
-// is an error, never an absent one. A workspace file that nobody vouched for can only narrow what the other layers allow.
+// is an error, never an absent one. A workspace file that is not trusted can only narrow what the other layers allow.
 package config
 
 import (
@@ -93,7 +93,7 @@ type File struct {
 	Found bool
 	// Hash identifies the content: "sha256:" and hex digits.
 	Hash string
-	// Narrows is set for a file that nobody vouched for: it can only narrow.
+	// Narrows is set for a file that is not trusted: it can only narrow.
 	Narrows bool
 }
 
