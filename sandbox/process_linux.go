@@ -177,15 +177,15 @@ func (run *running) startCompanions(std *streams) (*Process, error) {
 	}()
 	<-run.ready
 	run.mu.Lock()
-	started := run.started != nil && run.failed == nil
+	started, failed := run.started != nil, run.failed != nil
 	run.mu.Unlock()
-	if started {
+	if started && !failed {
 		std.feed()
 		return p, nil
 	}
 	<-p.done
-	if p.err == nil {
-		return p, nil // killed before it said that it had started
+	if !failed {
+		return p, nil // killed before it said that it had started: it may have run, and its result says what it left
 	}
 	return nil, p.err
 }
