@@ -70,12 +70,8 @@ export const listed = [{ name: 'first', description: 'First.', inputSchema: z.ob
 	}
 }
 
-// A module with a go.mod of its own that imports tongs exports finished tools, whose plans count. It compiles much of this
-// module, so that it is among the long tests.
+// A module with a go.mod of its own that imports tongs exports finished tools, whose plans count.
 func TestGoModuleWithTools(t *testing.T) {
-	if os.Getenv("TONGS_SOAK") == "" {
-		t.Skip("among the long tests: set TONGS_SOAK=1")
-	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
