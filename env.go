@@ -150,6 +150,9 @@ type Commands interface {
 	Run(ctx context.Context, cmd *Command) (*Exit, error)
 	// Start starts a program that goes on after the call returned. Whoever started it ends it.
 	Start(ctx context.Context, cmd *Command) (Process, error)
+	// Adopt hands over a process that Start of this or of an earlier call started and that has ended: protected names that it
+	// made are decided with this call, once the tool returned.
+	Adopt(p Process)
 }
 
 // Command is a program to run.
@@ -202,20 +205,7 @@ type HTTP interface {
 	Do(req *http.Request) (*http.Response, error)
 }
 
-// Outcome is what a program did to a copy.
-type Outcome struct {
-	Changes []Change
-	// Notes are what a person should know besides: what the program could not reach.
-	Notes []string
-	// Identify fills in the versions of Changes, and Preview shows them, usually as unified diffs. They are called only
-	// when somebody is asked.
-	Identify func(ctx context.Context) error
-	Preview  func(ctx context.Context) (string, error)
-	// Whole writes all of what Preview begins. Preview sets it where it leaves something out.
-	Whole func(ctx context.Context, w io.Writer) error
-}
-
-// Change is a path that differs between a copy and what it was made of.
+// Change is something that the programs of a call did to a path: on a copy, or directly where a protected name was made.
 type Change struct {
 	Path Path       `json:"path"`
 	Kind ChangeKind `json:"kind"`
@@ -236,6 +226,8 @@ type Change struct {
 	// Protected says what is special about the path, so that it is asked about each time: "protected: git runs hooks from
 	// it". The engine sets it; whoever ran the program does where the path alone does not tell.
 	Protected string `json:"protected,omitempty"`
+	// Held is set for a protected name that a program made directly: it was taken away, and waits there for a decision.
+	Held *Held `json:"-"`
 }
 
 // ChangeKind is what became of a path.
@@ -249,8 +241,12 @@ const (
 	Renamed  ChangeKind = "renamed"
 )
 
-// Settler may be implemented by Commands. Settle asks, on behalf of the call that it belongs to, about what an ended
-// process of an earlier one left for a person to decide, and returns how that process ended, with what became of it.
-type Settler interface {
-	Settle(ctx context.Context, p Process) (*Exit, error)
+// FileTool is the built-in tool for files that would have made such a change, without its schemas: the rules about it decide
+// changes of programs too, whether or not the tool is offered.
+func (k ChangeKind) FileTool() Spec {
+	name := map[ChangeKind]string{Modified: "edit", Deleted: "delete_file"}[k]
+	if name == "" {
+		name = "write_file"
+	}
+	return Spec{Name: name, Toolset: "filesystem"}
 }

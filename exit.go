@@ -10,7 +10,7 @@ type Exit struct {
 	Duration time.Duration
 	// Files are what a program left in its scratch directory; images have their data.
 	Files []Attachment
-	// Report says what the sandbox enforced and what became of what the program left; nil where there was no sandbox.
+	// Report says what the sandbox enforced; nil where there was no sandbox.
 	Report *Report
 }
 
@@ -27,14 +27,7 @@ type Report struct {
 	Denied      []Denial `json:"denied,omitempty"`
 	DeniedHosts []string `json:"deniedHosts,omitempty"`
 	// Outside says what to do about paths outside of the roots that the program was kept from.
-	Outside []string `json:"outside,omitempty"`
-	// Held are protected names that the program made and that wait for a person, Approved those that a person approved, and
-	// Planted those that could not be taken away, each with the reason.
-	Held     []Held   `json:"held,omitempty"`
-	Approved []Held   `json:"approvedNames,omitempty"`
-	Planted  []string `json:"planted,omitempty"`
-	// Changes is set for a program that ran on a copy.
-	Changes *Changed     `json:"changes,omitempty"`
+	Outside []string     `json:"outside,omitempty"`
 	Usage   ProgramUsage `json:"usage"`
 }
 
@@ -57,6 +50,17 @@ type ProgramUsage struct {
 	Output int64 `json:"output"`
 }
 
+// Settled says what became of the changes of the programs of a call. Results carry it in their metadata.
+type Settled struct {
+	// Held are protected names that programs made and that wait for a person, Approved those that a person approved, and
+	// Planted those that could not be taken away, each with the reason.
+	Held     []Held   `json:"held,omitempty"`
+	Approved []Held   `json:"approvedNames,omitempty"`
+	Planted  []string `json:"planted,omitempty"`
+	// Changes is set where programs ran on a copy.
+	Changes *Changed `json:"changes,omitempty"`
+}
+
 // Held is a file with a protected name that a program created, and what became of it. It is held back until a person
 // decides.
 type Held struct {
@@ -72,7 +76,7 @@ type Held struct {
 	Question string `json:"question,omitempty"`
 }
 
-// Changed is what became of the changes of a program that ran on a copy.
+// Changed is what became of the changes of programs that ran on a copy.
 type Changed struct {
 	// Made and Dropped say how many changes there were: "2 added, 1 modified".
 	Made    string `json:"made,omitempty"`

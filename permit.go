@@ -29,9 +29,6 @@ type PermitHost interface {
 	// Decide decides further effects, asking where it must, and returns them as they were decided. The error is the
 	// refusal.
 	Decide(ctx context.Context, more More) ([]Effect, error)
-	// Settle decides what a program did to a copy, asking about all of it in one question where it must, and returns which
-	// changes are kept. The error is the refusal: none are.
-	Settle(ctx context.Context, o *Outcome) (keep []Change, err error)
 	// Ruled returns a test for paths: whether a rule asks for or blocks an effect of the kind on exactly this one, so that
 	// an effect on a directory above it, or an unknown one, does not cover it. A below that is not nil is a directory whose
 	// read was decided, and only paths in it are tested. Any false says that no rule can name one. The test is safe for
@@ -143,20 +140,6 @@ func (p *Permit) Decide(ctx context.Context, more More) error {
 	defer p.mu.Unlock()
 	p.effects = append(slices.Clip(p.effects), effects...)
 	return nil
-}
-
-// Settle decides what a program did to a copy, and returns which changes are kept. The error is the refusal: none are.
-func (p *Permit) Settle(ctx context.Context, o *Outcome) (keep []Change, err error) {
-	if err := p.Err(); err != nil {
-		return nil, err
-	}
-	if p.host == nil {
-		return nil, errNoHost
-	}
-	if keep, err = p.host.Settle(ctx, o); err != nil {
-		return nil, err
-	}
-	return keep, nil
 }
 
 // Ruled reports whether a rule asks for or blocks the effect on exactly this path, so that one on a directory above it, or

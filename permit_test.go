@@ -16,11 +16,6 @@ func (h *hosting) Decide(_ context.Context, more tongs.More) ([]tongs.Effect, er
 	return more.Effects, nil
 }
 
-func (h *hosting) Settle(_ context.Context, o *tongs.Outcome) ([]tongs.Change, error) {
-	h.asked++
-	return o.Changes, nil
-}
-
 func (h *hosting) Ruled(tongs.EffectKind, *tongs.Path) (func(tongs.Path) bool, bool) {
 	h.asked++
 	return nil, false
@@ -39,8 +34,6 @@ func allows(p *tongs.Permit) (list []string) {
 	add("effects", len(p.Effects()) > 0)
 	add("zones", len(p.Zones()) > 0)
 	add("decide", p.Decide(context.Background(), tongs.More{Effects: []tongs.Effect{{Kind: tongs.EffectRead, Path: at}}}) == nil)
-	keep, err := p.Settle(context.Background(), &tongs.Outcome{Changes: []tongs.Change{{Path: at}}})
-	add("settle", err == nil || len(keep) > 0)
 	add("a path", !p.Ruled(tongs.EffectWrite, at))
 	named, any := p.RuledBelow(tongs.Path{Rel: "."})
 	add("paths below", !any || !named(at))
@@ -60,14 +53,14 @@ func TestPermitDiesWithItsContext(t *testing.T) {
 	host := &hosting{}
 	ctx, end := context.WithCancel(t.Context())
 	p := testPermit(ctx, host)
-	if got := allows(p); len(got) != 7 || host.asked != 6 {
+	if got := allows(p); len(got) != 6 || host.asked != 5 {
 		t.Fatalf("alive, it allows %q, and the host was asked %d times", got, host.asked)
 	}
 	if n := len(p.Effects()); n != 2 {
 		t.Errorf("%d effects", n)
 	}
 	end()
-	if got := allows(p); len(got) > 0 || host.asked != 6 {
+	if got := allows(p); len(got) > 0 || host.asked != 5 {
 		t.Errorf("dead, it allows %q, and the host was asked %d times", got, host.asked)
 	}
 	if c := p.Call(); c.ID != "c" || c.Ticket != "" || c.Sink != nil {
@@ -97,9 +90,6 @@ func TestPermitAbsenceIsNoPermission(t *testing.T) {
 	if len(p.Zones()) != 0 || !p.Ruled(tongs.EffectRead, tongs.Path{Rel: "a"}) {
 		t.Error("what was not said is allowed")
 	}
-	if keep, err := p.Settle(t.Context(), &tongs.Outcome{}); err == nil || len(keep) > 0 {
-		t.Errorf("refused, and kept: %v, %v", keep, err)
-	}
 	if err := p.Decide(t.Context(), tongs.More{Effects: []tongs.Effect{{}}}); err == nil || len(p.Effects()) > 0 {
 		t.Errorf("refused, and decided: %v", err)
 	}
@@ -112,10 +102,6 @@ var errNo = errors.New("no")
 
 func (careless) Decide(_ context.Context, more tongs.More) ([]tongs.Effect, error) {
 	return more.Effects, errNo
-}
-
-func (careless) Settle(context.Context, *tongs.Outcome) ([]tongs.Change, error) {
-	return []tongs.Change{{}}, errNo
 }
 
 func (careless) Ruled(tongs.EffectKind, *tongs.Path) (func(tongs.Path) bool, bool) { return nil, true }

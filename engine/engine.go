@@ -1,9 +1,10 @@
 // Package engine calls tools. Every call takes the same stages in the same order, the walk:
 //
-//	open row → lookup → repair+validate → plan → decide → ask → run → fit → close row
+//	open row → lookup → repair+validate → plan → decide → ask → run → settle → fit → close row
 //
-// The row is the call's entry in the log. A plan lists what the call would do. Fit checks what the tool returned against its
-// schema. The walk is one function, in call.go; this is the only package that knows all the stages.
+// The row is the call's entry in the log. A plan lists what the call would do. Settle decides what programs changed on a
+// copy of the files. Fit checks what the tool returned against its schema. The walk is one function, in call.go; this is the
+// only package that knows all the stages.
 package engine
 
 import (
@@ -49,7 +50,7 @@ type Options struct {
 	// Output bounds what results show.
 	Output output.Bounds
 	// Commands and HTTP make what runs programs and requests for one call. Nil refuses both.
-	Commands func(*tongs.Permit) tongs.Commands
+	Commands func(*tongs.Permit) Programs
 	HTTP     func(*tongs.Permit) tongs.HTTP
 	// Outcomes reports whether Commands can run programs on a copy of the files, and have what they changed decided
 	// afterwards. Nil means that they cannot.
@@ -107,7 +108,7 @@ func New(opt Options) (*Engine, error) {
 		opt.State = newMemoryState().session
 	}
 	if opt.Commands == nil {
-		opt.Commands = func(*tongs.Permit) tongs.Commands { return noCommands{} }
+		opt.Commands = func(*tongs.Permit) Programs { return noCommands{} }
 	}
 	if opt.HTTP == nil {
 		opt.HTTP = func(*tongs.Permit) tongs.HTTP { return noHTTP{} }

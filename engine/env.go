@@ -26,13 +26,14 @@ func (w *walk) files() tongs.FileView {
 // env is what the tool may reach while it runs.
 func (w *walk) env(r *running) *tongs.Env {
 	permit := r.permit()
+	r.programs = w.engine.opt.Commands(permit)
 	inner := &caller{
 		engine: w.engine, scopes: w.caller.scopes, inherited: len(w.caller.scopes), parent: w.call, depth: w.caller.depth + 1,
 		ancestors: append(slices.Clone(w.caller.ancestors), w.call.ID),
 	}
 	env := &tongs.Env{
 		Call: w.info(), Granted: w.permissions(), Files: noFiles{}, State: liveState{w.engine.opt.State(w.call.Session), r}, Dir: w.dir,
-		Commands: w.engine.opt.Commands(permit), HTTP: w.engine.opt.HTTP(permit),
+		Commands: r.programs, HTTP: w.engine.opt.HTTP(permit),
 		Caller: &liveCaller{inner, r},
 		Output: r.output, Update: w.sink.update,
 	}
@@ -65,6 +66,10 @@ type running struct {
 	ctx   context.Context
 	life  life
 	timer *timer
+	// programs are those of the run. Stopped says that the call was cancelled or timed out before the tool returned.
+	programs Programs
+	stopped  bool
+	changed  []string // what it changed directly, once it is over
 
 	mu   sync.Mutex
 	sent []string
@@ -120,15 +125,6 @@ func (r *running) Decide(ctx context.Context, more tongs.More) (effects []tongs.
 		return err
 	})
 	return effects, err
-}
-
-// Settle implements tongs.PermitHost.
-func (r *running) Settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Change, err error) {
-	err = r.asking(ctx, func(ctx context.Context) error {
-		keep, err = r.walk.settle(ctx, o)
-		return err
-	})
-	return keep, err
 }
 
 // asking has something decided while the tool waits, one thing at a time. The time-out of the call waits too.
@@ -262,6 +258,10 @@ func (noCommands) Run(context.Context, *tongs.Command) (*tongs.Exit, error) {
 func (noCommands) Start(context.Context, *tongs.Command) (tongs.Process, error) {
 	return nil, errNoCommands
 }
+
+func (noCommands) Adopt(tongs.Process) {}
+
+func (noCommands) End(context.Context) (Outcome, error) { return nil, nil }
 
 type noHTTP struct{}
 

@@ -11,7 +11,7 @@ import (
 
 // extender is a runner of commands that asks for a protected name while it runs, showing what it is about.
 type extender struct {
-	tongs.Commands
+	engine.Programs
 	permit *tongs.Permit
 }
 
@@ -21,6 +21,8 @@ func (e extender) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, error
 		Effects: []tongs.Effect{{Kind: tongs.EffectWrite, Path: tongs.Path{Rel: ".envrc"}, Version: "held:1"}},
 	})
 }
+
+func (extender) End(context.Context) (engine.Outcome, error) { return nil, nil }
 
 // What a running tool asks for shows its own preview. Refused, the call goes on as it was approved, and nothing says that
 // somebody approved it.
@@ -39,7 +41,7 @@ func TestExtendShowing(t *testing.T) {
 		})
 	for _, say := range []func(approval.Question) approval.Answer{no, yes} {
 		b := setup(t, []tongs.Tool{asking}, func(o *engine.Options) {
-			o.Commands = func(p *tongs.Permit) tongs.Commands { return extender{permit: p} }
+			o.Commands = func(p *tongs.Permit) engine.Programs { return extender{permit: p} }
 		})
 		b.person.answer = say
 		res := b.call("echo", `{"text":"x"}`)

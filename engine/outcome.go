@@ -72,63 +72,24 @@ func (d *decision) rehearsable(ctx context.Context) error {
 	return nil
 }
 
-// settle decides what a program did to a copy, and returns what of it is kept.
-func (w *walk) settle(ctx context.Context, o *tongs.Outcome) (keep []tongs.Change, err error) {
-	if w.call.DryRun || len(o.Changes) == 0 {
-		return nil, nil
-	}
-	d := w.decision
-	asked, shown, err := d.judgeChanges(ctx, o.Changes)
-	d.effects = shown
-	switch {
-	case err != nil:
-		return nil, d.refuse(err)
-	case !asked:
-		return o.Changes, d.intent(shown)
-	}
-	if err := o.Identify(ctx); err != nil {
-		return nil, err
-	}
-	d.plan = &tongs.Plan{Message: w.decision.plan.Message}
-	d.plan.Preview = func(ctx context.Context) (string, error) {
-		text, err := o.Preview(ctx)
-		d.plan.Whole = o.Whole
-		return text, err
-	}
-	d.verdict.Rememberable = false
-	answer, err := d.answer(ctx, d.newOutcomeQuestion(o))
-	if tongs.CodeOf(err) == tongs.CodeApprovalRequired {
-		err = exactly(err)
-	}
-	if err != nil {
-		return nil, d.refuse(dropped(err))
-	}
-	d.answered = strings.TrimSuffix(answer.Channel+":"+answer.By, ":")
-	w.decision.answered = d.answered
-	if !answer.Approved {
-		return nil, d.refuse(dropped(denied(answer)))
-	}
-	return kept(o.Changes, answer.Keep), d.intent(shown)
-}
-
-// class is how a change is decided: by the rules of the named tool, and where they say nothing, freely or not. Over says
-// that it comes to where something else has to go first.
+// class is how a change is decided: by the rules of the tool for files that would have made it, and where they say nothing,
+// freely or not. Over says that it comes to where something else has to go first.
 type class struct {
-	tool       string
+	kind       tongs.ChangeKind
 	free, over bool
 }
 
 var classes = []class{
-	{"delete_file", false, false},
-	{"edit", false, false},
-	{"write_file", false, false},
-	{"write_file", true, false},
-	{"write_file", false, true},
-	{"write_file", true, true},
+	{tongs.Deleted, false, false},
+	{tongs.Modified, false, false},
+	{tongs.Added, false, false},
+	{tongs.Added, true, false},
+	{tongs.Added, false, true},
+	{tongs.Added, true, true},
 }
 
-// changed are the effects of changes, each in the state that the copy is in, by how they are decided. As with write_file,
-// what is new is free; a link is not what that would make. What became something else was deleted and made.
+// changed are the effects of changes, each in the state that the copy is in, by how they are decided. A new file is free, as
+// one is that a tool for files makes; a link is not. What became something else was deleted and made.
 func changed(changes []tongs.Change) map[class][]tongs.Effect {
 	groups := map[class][]tongs.Effect{}
 	replaced := map[tongs.Path]bool{}
@@ -149,13 +110,13 @@ func changed(changes []tongs.Change) map[class][]tongs.Effect {
 			add(classes[0], tongs.EffectDelete, c.Path, c.Version)
 		case c.Kind == tongs.Added || c.Kind == tongs.Renamed:
 			plain := c.Type == tongs.FileRegular || c.Type == tongs.FileDirectory
-			add(class{"write_file", plain, below(replaced, c.Path)}, tongs.EffectWrite, c.Path, c.Version)
+			add(class{tongs.Added, plain, below(replaced, c.Path)}, tongs.EffectWrite, c.Path, c.Version)
 			if c.From != nil {
 				add(classes[0], tongs.EffectDelete, *c.From, "")
 			}
 		case replaced[c.Path]:
 			add(classes[0], tongs.EffectDelete, c.Path, c.Version)
-			add(class{"write_file", false, true}, tongs.EffectWrite, c.Path, c.Version)
+			add(class{tongs.Added, false, true}, tongs.EffectWrite, c.Path, c.Version)
 		default:
 			add(classes[1], tongs.EffectWrite, c.Path, c.Version)
 		}
@@ -238,8 +199,9 @@ func protect(changes []tongs.Change, checked []tongs.Effect) {
 
 // judgeAs decides effects by the rules of a tool.
 func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (policy.Verdict, policy.Basis, error) {
-	spec := &tongs.Spec{Name: c.tool, Toolset: "filesystem"}
-	if entry, ok := w.engine.opt.Registry.Set().Lookup(c.tool); ok && entry.Tool.Spec().Source.BuiltIn() {
+	own := c.kind.FileTool()
+	spec := &own
+	if entry, ok := w.engine.opt.Registry.Set().Lookup(own.Name); ok && entry.Tool.Spec().Source.BuiltIn() {
 		spec = entry.Tool.Spec()
 	}
 	in := w.input()
@@ -259,8 +221,8 @@ func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (po
 }
 
 // newOutcomeQuestion asks which of the changes to keep. It is bound to all of them, and lists some.
-func (d *decision) newOutcomeQuestion(o *tongs.Outcome) approval.Question {
-	groups := changed(o.Changes)
+func (d *decision) newOutcomeQuestion(changes []tongs.Change, notes []string) approval.Question {
+	groups := changed(changes)
 	all := *d
 	all.effects = nil
 	for _, c := range classes {
@@ -269,14 +231,14 @@ func (d *decision) newOutcomeQuestion(o *tongs.Outcome) approval.Question {
 	q := all.newQuestion(all.effects)
 	q.Elsewhere = q.Elsewhere || d.verdict.Step == policy.StepMustAsk
 	q.Effects = all.effects[:min(len(all.effects), maxShown)]
-	listed := slices.Clone(o.Changes)
+	listed := slices.Clone(changes)
 	measure(listed)
 	if len(listed) > maxShown { // what tells of most comes first
 		approval.Fold(listed)
 	}
 	q.Changes, q.ChangeCount = listed[:min(len(listed), maxShown)], len(listed)
-	q.Message = fmt.Sprintf("%s (ran on a copy: %s)", d.title(), summary(o.Changes))
-	q.Notes = append(q.Notes, o.Notes...)
+	q.Message = fmt.Sprintf("%s (ran on a copy: %s)", d.title(), summary(changes))
+	q.Notes = append(q.Notes, notes...)
 	return q
 }
 
@@ -332,7 +294,7 @@ func kept(changes []tongs.Change, keep []string) []tongs.Change {
 	return list
 }
 
-// dropped says that nothing of an outcome holds.
+// dropped says that no change was kept.
 func dropped(err error) error {
 	if e, ok := err.(*tongs.Error); ok {
 		e.Message = strings.TrimSuffix(e.Message, ".") + "; none of its changes were kept"

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -22,16 +23,22 @@ type copying struct {
 	refuse bool
 	// deferred is whether the last run was on a copy.
 	deferred bool
+	// ends and drops count; alive is whether a permit was when its programs were ended.
+	ends, drops int
+	alive       bool
 }
 
-func (c *copying) commands(p *tongs.Permit) tongs.Commands { return &copyingFor{c, p} }
+func (c *copying) commands(p *tongs.Permit) engine.Programs {
+	return &copyingFor{copying: c, permit: p}
+}
 
 type copyingFor struct {
 	*copying
 	permit *tongs.Permit
+	ran    bool
 }
 
-func (c *copyingFor) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, error) {
+func (c *copyingFor) Run(context.Context, *tongs.Command) (*tongs.Exit, error) {
 	c.runs++
 	if c.deferred = c.permit.OnCopy(); !c.deferred {
 		return &tongs.Exit{}, nil
@@ -41,15 +48,46 @@ func (c *copyingFor) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, er
 			Effects: []tongs.Effect{{Kind: tongs.EffectExecute, Argv: []string{"./migrate.sh"}}}, Reason: "no copy", Direct: true,
 		}
 	}
-	keep, err := c.permit.Settle(ctx, &tongs.Outcome{
-		Changes:  c.changes,
-		Identify: func(context.Context) error { return nil },
-		Preview:  func(context.Context) (string, error) { return "the diff", nil },
-	})
+	c.ran = true
+	return &tongs.Exit{}, nil
+}
+
+func (c *copyingFor) Adopt(tongs.Process) {}
+
+func (c *copyingFor) End(context.Context) (engine.Outcome, error) {
+	c.ends++
+	if c.permit.Err() == nil {
+		c.alive = true
+	}
+	if !c.ran {
+		return nil, nil
+	}
+	return c, nil
+}
+
+func (c *copyingFor) Changes(context.Context) ([]tongs.Change, []string, error) {
+	return c.changes, nil, nil
+}
+
+func (c *copyingFor) Identify(context.Context, []tongs.Change) error { return nil }
+
+func (c *copyingFor) Preview(context.Context, []tongs.Change) (string, func(context.Context, io.Writer) error, error) {
+	return "the diff", nil, nil
+}
+
+func (c *copyingFor) Show(context.Context) error { return nil }
+
+func (c *copyingFor) Keep(_ context.Context, keep []tongs.Change) error {
 	for _, k := range keep {
 		c.kept = append(c.kept, string(k.Kind)+" "+k.Path.String())
 	}
-	return &tongs.Exit{}, err
+	return nil
+}
+
+func (c *copyingFor) Drop(string) { c.drops++ }
+
+func (c *copyingFor) Settled() *tongs.Settled {
+	return &tongs.Settled{Changes: &tongs.Changed{Made: strings.Join(c.kept, ", "), Paths: c.kept}}
 }
 
 func contained(t *testing.T, effects ...tongs.Effect) tongs.Tool {

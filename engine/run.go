@@ -30,6 +30,7 @@ func (w *walk) run(ctx context.Context) (res *tongs.Result, err error) {
 		r.timer = startTimer(w.call.Timeout, func() { cancel(errTimeout) })
 		defer r.timer.stop()
 	}
+	w.running = r
 	env := w.env(r)
 	call := w.toolCall()
 	began, waited := time.Now(), w.waited
@@ -37,13 +38,13 @@ func (w *walk) run(ctx context.Context) (res *tongs.Result, err error) {
 		defer w.guard("running", &err)
 		return w.tool.Call(ctx, env, call)
 	})
-	stopped := ctx.Err() != nil
-	if stopped && res == nil && (err == nil || tongs.CodeOf(err) == tongs.CodeInternal) {
+	r.stopped = ctx.Err() != nil
+	if r.stopped && res == nil && (err == nil || tongs.CodeOf(err) == tongs.CodeInternal) {
 		err = contextError(ctx, w.call.Timeout)
 	}
 	cancel(nil)
 	r.life.end()
-	w.sent = append(w.sent, r.ended()...)
+	r.changed = r.ended()
 	w.ran += time.Since(began) - (w.waited - waited)
 	return res, err
 }
@@ -117,6 +118,7 @@ func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
 	if res.Content == "" {
 		res.Content = w.streamed()
 	}
+	w.tellSettled(res)
 	if res.Error != nil {
 		res.SetMeta("error", string(res.Error.Code))
 		res.Content = strings.TrimSuffix(res.Error.Error()+"\n"+res.Content, "\n")

@@ -42,6 +42,9 @@ type walk struct {
 	// direct means that it turned out that the program cannot be run on a copy.
 	direct bool
 	sent   []string // what earlier runs changed already
+	// running is the last run of the tool, until what its programs did is settled; settled is what became of that.
+	running *running
+	settled *tongs.Settled
 
 	streams map[string]*output.Stream
 	output  int64 // bytes that passed through streams that are closed
@@ -379,6 +382,7 @@ func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 	if panic != nil {
 		res = tongs.Failure(panicked("the engine", panic))
 	}
+	w.dropPrograms()
 	w.sink.close()
 	if res.Title == "" {
 		res.Title = w.title()

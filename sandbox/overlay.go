@@ -20,6 +20,10 @@ type Overlay struct {
 	// Dir is the directory for the layers, made where it is missing. It must be on a local file system that can be the
 	// upper layer of an overlay (ext4, xfs, btrfs, tmpfs), and in no tree of the policy.
 	Dir string
+	// Reuse are the layers of an earlier run over the same places, which is over: the program sees them as that one left them
+	// and adds to them. It must not be closed, and runs over it follow one another. Layers that are copies are refused. Nil
+	// makes new ones.
+	Reuse *Layers
 	// CopyFiles and CopyBytes bound a tree that may be copied: 4,096 and 64 MiB. Negative values keep it from being.
 	CopyFiles, CopyBytes int64
 }
@@ -34,6 +38,8 @@ type Layers struct {
 	once sync.Once
 	lock *os.File
 	err  error
+	// idle is closed once nothing of the last run is mounted any more.
+	idle chan struct{}
 }
 
 // Layer is what was written to one tree.

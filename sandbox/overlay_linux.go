@@ -37,6 +37,9 @@ func (r *Runner) makeLayers(ctx context.Context, o *Overlay, res *resolved, begu
 	if err := checkTrees(res); err != nil {
 		return nil, err
 	}
+	if o.Reuse != nil {
+		return o.Reuse, o.Reuse.again(res)
+	}
 	ls, err := r.layersDir(o.Dir)
 	if err != nil {
 		return nil, unavailable("making a directory for layers in "+o.Dir, err)
@@ -55,6 +58,54 @@ func (r *Runner) makeLayers(ctx context.Context, o *Overlay, res *resolved, begu
 		ls.List = append(ls.List, l)
 	}
 	return ls, nil
+}
+
+// again makes layers ready for another run over the same trees. Protected and hidden names are looked for in the trees, not in
+// layers: in an overlay those of the trees are where they were, since they are mounted over and directories of the tree
+// cannot be moved; in a copy they may not be.
+func (ls *Layers) again(res *resolved) error {
+	left := len(ls.List)
+	for _, t := range res.trees {
+		if !t.over() {
+			continue
+		}
+		l, i := ls.of(t.path)
+		if left--; l == nil || !slices.Equal(l.Through, res.through(t.path)) {
+			return cannotHold(t.path, "an earlier program of the same call wrote to other places", "Run one program.")
+		}
+		if l.Copied {
+			return cannotHold(t.path, "it was copied for an earlier program of the same call, and is for one program only",
+				"'tongs doctor' says what is missing for overlays; or run one program.")
+		}
+		if device, inode := identity(t.path); device != l.Device || inode != l.Inode {
+			return cannotHold(t.path, "somebody replaced it meanwhile", "Run it again.")
+		}
+		if ls.idle != nil {
+			<-ls.idle
+		}
+		if err := l.renewWork(filepath.Join(ls.Dir, strconv.Itoa(i), "work")); err != nil {
+			return unavailable("making a layer ready", err)
+		}
+	}
+	if left != 0 {
+		return tongs.Errorf(tongs.CodeSandboxUnavailable, "an earlier program of the same call wrote to other places; run one program")
+	}
+	return nil
+}
+
+// renewWork makes the directory anew that the kernel works in: it does not take one that was used for an overlay as ours are.
+func (l *Layer) renewWork(work string) error {
+	if err := removeLayers(work); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(l.Root, &st); err != nil {
+		return err
+	}
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return err
+	}
+	return giveTo(work, &st)
 }
 
 // checkTrees refuses trees of which no layer can be made.

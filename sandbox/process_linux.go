@@ -84,7 +84,7 @@ func (r *Runner) startRun(ctx context.Context, tier string, cmd *Cmd, opt startO
 	}
 	cache, err := r.takeSlot(cmd.Policy.Cache, res, opt.copies)
 	if err != nil {
-		_ = over.Close()
+		dropLayers(over, cmd.Policy.Overlay)
 		return nil, err
 	}
 	run := &running{keeper: k, plan: newPlan(tier, cmd, res), begun: time.Now(), ctx: ctx, fresh: opt.fresh}
@@ -94,7 +94,7 @@ func (r *Runner) startRun(ctx context.Context, tier string, cmd *Cmd, opt startO
 		if errors.Is(err, errOverlayRefused) {
 			r.over.refuse(append(over.keys(), cache.keys()...), err.Error())
 		}
-		_ = over.Close()
+		run.plan.dropLayers()
 		cache.release()
 	}
 	return p, err
@@ -326,11 +326,11 @@ func (run *running) conclude(std *streams) (*Result, error) {
 	}
 	std.drain()
 	_ = run.ctl.Close()
-	_ = run.pidfd.Close()
+	run.leave()
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	if run.failed != nil {
-		_ = run.plan.over.Close()
+		run.plan.dropLayers()
 		return nil, run.failed
 	}
 	res := run.result(figures, std)
@@ -343,6 +343,31 @@ func (run *running) conclude(std *streams) (*Result, error) {
 		return res, tongs.Errorf(tongs.CodeExecutionError, "the command was killed from outside the sandbox")
 	}
 	return res, nil
+}
+
+// leave lets go of init. Another run over the same layers waits until it is gone, with its mounts.
+func (run *running) leave() {
+	over := run.plan.over
+	if over == nil {
+		_ = run.pidfd.Close()
+		return
+	}
+	idle := make(chan struct{})
+	over.idle = idle
+	go func() {
+		defer close(idle)
+		run.exited()
+		_ = run.pidfd.Close()
+	}()
+}
+
+// dropLayers removes layers that were made for this run.
+func (p *plan) dropLayers() { dropLayers(p.over, p.pol.Overlay) }
+
+func dropLayers(over *Layers, o *Overlay) {
+	if o == nil || over != o.Reuse {
+		_ = over.Close()
+	}
 }
 
 func (run *running) result(figures *launch.Reply, std *streams) *Result {

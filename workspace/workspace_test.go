@@ -53,10 +53,6 @@ func (g *grant) Decide(context.Context, tongs.More) ([]tongs.Effect, error) {
 	return nil, errors.New("not in this test")
 }
 
-func (g *grant) Settle(context.Context, *tongs.Outcome) ([]tongs.Change, error) {
-	return nil, errors.New("not in this test")
-}
-
 func (g *grant) Ruled(kind tongs.EffectKind, _ *tongs.Path) (named func(tongs.Path) bool, any bool) {
 	return func(p tongs.Path) bool {
 		return slices.Contains(g.rules, tongs.Effect{Kind: kind, Path: p}.String())

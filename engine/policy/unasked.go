@@ -20,11 +20,6 @@ var errUnasked = tongs.Errorf(tongs.CodeDenied, "nobody is asked about more than
 // Decide implements tongs.PermitHost.
 func (Unasked) Decide(context.Context, tongs.More) ([]tongs.Effect, error) { return nil, errUnasked }
 
-// Settle implements tongs.PermitHost.
-func (Unasked) Settle(context.Context, *tongs.Outcome) ([]tongs.Change, error) {
-	return nil, errUnasked
-}
-
 // Ruled implements tongs.PermitHost.
 func (u Unasked) Ruled(kind tongs.EffectKind, below *tongs.Path) (named func(tongs.Path) bool, any bool) {
 	return RuledTest(u.Input, kind, below)

@@ -23,23 +23,29 @@ import (
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
-// commands runs programs for one call.
-type commands struct {
-	*Confiner
-	permit *tongs.Permit
-}
-
 // Run implements tongs.Commands.
 func (c *commands) Run(ctx context.Context, cmd *tongs.Command) (*tongs.Exit, error) {
+	ctx, leave, err := c.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	p, err := c.start(ctx, cmd, false)
 	if err != nil {
 		return nil, err
 	}
-	return p.Wait(ctx)
+	exit, err := p.Wait(ctx)
+	c.leaves(p)
+	return exit, err
 }
 
 // Start implements tongs.Commands.
 func (c *commands) Start(ctx context.Context, cmd *tongs.Command) (tongs.Process, error) {
+	_, leave, err := c.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	p, err := c.start(context.WithoutCancel(ctx), cmd, true)
 	if err != nil {
 		return nil, err
@@ -73,21 +79,36 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 	if p.onCopy, err = c.runsOnCopy(ctx, cmd, background); err != nil {
 		return nil, err
 	}
+	if p.onCopy {
+		if err := c.takeTurn(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.launch(ctx); err != nil {
+		if p.onCopy {
+			c.endTurn()
+		}
+		c.leaves(p)
+		return nil, p.askBefore(err)
+	}
+	return p, nil
+}
+
+// launch starts the program in its sandbox.
+func (p *process) launch(ctx context.Context) error {
+	cmd := p.cmd
 	policy, err := p.policy()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	run := &sandbox.Cmd{Argv: cmd.Argv, Policy: policy, Stdin: cmd.Stdin, StdinPipe: background, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
+	run := &sandbox.Cmd{Argv: cmd.Argv, Policy: policy, Stdin: cmd.Stdin, StdinPipe: p.background, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
 	if cmd.TTY {
 		run.PTY = &sandbox.PTY{Rows: 40, Cols: 120}
 	}
 	if !cmd.ReadOnly && !p.onCopy {
-		c.permit.Sent("ran " + strings.Join(cmd.Argv, " "))
+		p.permit.Sent("ran " + strings.Join(cmd.Argv, " "))
 	}
-	if err := p.begin(ctx, run); err != nil {
-		return nil, p.askBefore(err)
-	}
-	return p, nil
+	return p.begin(ctx, run)
 }
 
 // maxRecovered is how often a program is kept waiting for what others left.
@@ -136,7 +157,8 @@ func (c *Confiner) writable() (dirs []string) {
 	return dirs
 }
 
-// recover takes away what programs planted whose host was killed, or others made since, and asks about it.
+// recover takes away what programs planted whose host was killed, or others made since, and asks about it before the program
+// of this call starts.
 func (p *process) recover(ctx context.Context) {
 	for _, u := range p.unfinished {
 		h := p.hold(u.planted, nil)
@@ -243,12 +265,14 @@ func (p *process) Wait(ctx context.Context) (*tongs.Exit, error) {
 	return p.exited, p.err
 }
 
-// finish looks at what the program did, once it is gone: what it planted is taken away, and asked about unless the call
-// that started it may be over.
+// finish looks at what the program did, once it is gone: what it planted is taken away.
 func (p *process) finish(ctx context.Context) {
 	defer func() { p.entry.end() }()
 	res, err := p.inner.Wait()
 	if p.err = err; res == nil {
+		if p.onCopy {
+			p.endTurn()
+		}
 		return
 	}
 	need := p.need(res)
@@ -256,60 +280,32 @@ func (p *process) finish(ctx context.Context) {
 		p.finishCopy(ctx, res, need)
 		return
 	}
-	h := p.hold(res.Report.Planted, p.effects)
-	p.held.add(h)
-	switch {
-	case err == nil && need != nil && !p.background: // it runs again, or fails as a whole
+	p.held.add(p.hold(res.Report.Planted, p.effects))
+	if err == nil && need != nil && !p.background { // it runs again, or fails as a whole
 		need.Reason += p.held.say()
 		p.err = need
 		p.held.keep("the command failed and is to be run again")
-	case !p.background:
-		p.held.ask(ctx, p.permit, reasonPlanted)
 	}
 	p.exited = p.exit(res)
 }
 
-// finishCopy has what the program did to a copy decided. What failed for want of something that can be asked for, or was
-// cut off, leaves nothing.
+// finishCopy leaves what the program did to the copy to the end of the call. What failed for want of something that can be
+// asked for, or was cut off, leaves nothing.
 func (p *process) finishCopy(ctx context.Context, res *sandbox.Result, need *tongs.Need) {
+	defer p.endTurn()
 	p.held.add(p.hold(plantedOutside(res), p.effects))
-	var told *tongs.Changed
+	p.exited = p.exit(res)
 	switch {
 	case p.err != nil || ctx.Err() != nil:
-		p.err = errors.Join(p.err, res.Overlay.Close())
+		p.lose(res.Overlay)
 	case need != nil && !p.permit.Call().DryRun:
 		p.err = need
-		_ = res.Overlay.Close()
+		p.lose(res.Overlay)
 	default:
-		if told, p.err = p.settle(ctx, res); p.err == nil {
-			p.held.ask(ctx, p.permit, reasonPlanted)
-		}
+		p.add(p, res)
+		return
 	}
 	p.held.keep("the command failed, or what it did was declined")
-	p.exited = p.exit(res)
-	p.exited.Report.Changes = told
-}
-
-const reasonPlanted = "the command made protected names where there were none; they are held until you decide"
-
-// Settle implements tongs.Settler.
-func (c *commands) Settle(ctx context.Context, proc tongs.Process) (*tongs.Exit, error) {
-	p, ok := proc.(*process)
-	if !ok {
-		return nil, tongs.Errorf(tongs.CodeInternal, "the process was not started here")
-	}
-	exit, err := p.Wait(ctx)
-	if exit == nil {
-		return nil, err
-	}
-	p.settling.Lock()
-	defer p.settling.Unlock()
-	p.held.ask(ctx, c.permit, reasonPlanted)
-	settled, report := *p.exited, *p.exited.Report
-	p.held.report(&report)
-	settled.Report = &report
-	p.exited = &settled
-	return p.exited, err
 }
 
 func (p *process) exit(res *sandbox.Result) *tongs.Exit {
@@ -320,7 +316,6 @@ func (p *process) exit(res *sandbox.Result) *tongs.Exit {
 	for _, d := range res.Report.Denied {
 		report.Denied = append(report.Denied, tongs.Denial(d))
 	}
-	p.held.report(report)
 	return &tongs.Exit{
 		Code: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, Duration: res.Duration,
 		Files: p.files(), Report: report,

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -78,7 +79,9 @@ func New(opt Options) *Confiner {
 }
 
 // Commands is what engine.Options.Commands wants.
-func (c *Confiner) Commands(p *tongs.Permit) tongs.Commands { return &commands{Confiner: c, permit: p} }
+func (c *Confiner) Commands(p *tongs.Permit) engine.Programs { return c.commands(p) }
+
+func (c *Confiner) commands(p *tongs.Permit) *commands { return &commands{Confiner: c, permit: p} }
 
 // Full reports whether this machine enforces all that the sandbox can.
 func (c *Confiner) Full(ctx context.Context) bool {

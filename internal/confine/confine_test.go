@@ -116,15 +116,6 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 			}
 			res := runOut{Out: out.String(), Code: exit.Code}
 			res.Outside = exit.Report.Outside
-			if changed := exit.Report.Changes; changed != nil {
-				res.Refused = changed.Refused
-			}
-			for _, h := range exit.Report.Held {
-				res.Held = append(res.Held, h.Path+" "+h.Host)
-			}
-			for _, h := range exit.Report.Approved {
-				res.Approved = append(res.Approved, h.Path)
-			}
 			for _, f := range exit.Files {
 				res.Files = append(res.Files, f.Name+" "+f.Path)
 			}
@@ -172,7 +163,25 @@ func (b *bench) run(t *testing.T, args string) (runOut, *tongs.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	out.settle(res)
 	return out, res
+}
+
+// settle takes up what became of what the program did.
+func (r *runOut) settle(res *tongs.Result) {
+	settled, ok := res.Metadata["settled"].(*tongs.Settled)
+	if !ok {
+		return
+	}
+	if settled.Changes != nil {
+		r.Refused = settled.Changes.Refused
+	}
+	for _, h := range settled.Held {
+		r.Held = append(r.Held, h.Path+" "+h.Host)
+	}
+	for _, h := range settled.Approved {
+		r.Approved = append(r.Approved, h.Path)
+	}
 }
 
 func (b *bench) write(t *testing.T, name, content string) {

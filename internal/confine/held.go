@@ -41,7 +41,7 @@ type planted struct {
 	version tongs.Version
 	// steers is set for a file of instructions for agents.
 	steers bool
-	// asked is set once it was asked about.
+	// asked is set once it was asked about, or is being asked about.
 	asked bool
 }
 
@@ -187,26 +187,10 @@ func identify(host string) tongs.Version {
 	return tongs.Version(heldVersion + "sha256:" + hex.EncodeToString(h.Sum(nil)))
 }
 
-// ask asks a person about what is held and was not asked about yet, all of it in one question, and puts it in its place
-// if they approve. What is refused, or cannot be asked, stays where it is.
+// ask asks a person, before the program of a call starts, about what an earlier one left, all of it in one question, and puts
+// it in its place if they approve. What is refused, or cannot be asked, stays where it is.
 func (h *holding) ask(ctx context.Context, permit *tongs.Permit, reason string) {
-	var open []*planted
-	var effects []tongs.Effect
-	for _, p := range h.list {
-		switch {
-		case p.asked:
-			continue
-		case !p.inside:
-			p.Why = "it is outside of the workspace and its zones"
-		default:
-			open = append(open, p)
-			effects = append(effects, tongs.Effect{
-				Kind: tongs.EffectWrite, Path: p.place, Version: p.version, MustAsk: !p.steers, Steers: p.steers,
-				Why: "a command made it where there was none",
-			})
-		}
-		p.asked = true
-	}
+	open := h.open()
 	if len(open) == 0 {
 		return
 	}
@@ -214,12 +198,19 @@ func (h *holding) ask(ctx context.Context, permit *tongs.Permit, reason string) 
 		h.keep("the call ended before anybody could be asked")
 		return
 	}
+	var effects []tongs.Effect
+	for _, p := range open {
+		effects = append(effects, tongs.Effect{
+			Kind: tongs.EffectWrite, Path: p.place, Version: p.version, MustAsk: !p.steers, Steers: p.steers,
+			Why: "a command made it where there was none",
+		})
+	}
 	err := permit.Decide(ctx, tongs.More{
 		Reason: reason, Effects: effects, Preview: func(context.Context) (string, error) { return preview(open), nil },
 	})
 	for _, p := range open {
 		if err == nil {
-			p.restore()
+			p.Held = p.restore()
 			continue
 		}
 		p.Why = err.Error()
@@ -229,13 +220,31 @@ func (h *holding) ask(ctx context.Context, permit *tongs.Permit, reason string) 
 	}
 }
 
-// restore puts what is held where it was made, unless somebody made that meanwhile.
-func (p *planted) restore() {
-	if err := workspace.Move(context.Background(), p.Host, p.from); err != nil {
-		p.Why = "approved, but " + err.Error()
-		return
+// open are the names that can be asked about and were not yet. They count as asked about from now on.
+func (h *holding) open() (list []*planted) {
+	for _, p := range h.list {
+		switch {
+		case p.asked || p.Why != "":
+			continue
+		case !p.inside:
+			p.Why = "it is outside of the workspace and its zones"
+		default:
+			list = append(list, p)
+		}
+		p.asked = true
 	}
-	p.At, p.Host, p.Why = "", "", ""
+	return list
+}
+
+// restore puts what is held where it was made, unless somebody made that meanwhile, and returns what became of it.
+func (p *planted) restore() tongs.Held {
+	now := p.Held
+	if err := workspace.Move(context.Background(), p.Host, p.from); err != nil {
+		now.Why = "approved, but " + err.Error()
+		return now
+	}
+	now.At, now.Host, now.Why = "", "", ""
+	return now
 }
 
 // keep says why what is held stays so.
@@ -267,8 +276,8 @@ func (h *holding) say() string {
 }
 
 // report tells what became of planted names.
-func (h *holding) report(to *tongs.Report) {
-	to.Held, to.Approved, to.Planted = nil, nil, h.left
+func (h *holding) report(to *tongs.Settled) {
+	to.Planted = append(to.Planted, h.left...)
 	for _, p := range h.list {
 		if p.Host != "" {
 			to.Held = append(to.Held, p.Held)

@@ -55,7 +55,7 @@ func (c *commands) runsOnCopy(ctx context.Context, cmd *tongs.Command, backgroun
 // overlay holds back what the program writes to the roots, but for directories in them that the configuration lets it write
 // to directly. A dry run leaves nothing there either.
 func (c *commands) overlay(p *sandbox.Policy) {
-	p.Overlay = &sandbox.Overlay{Dir: c.opt.Layers}
+	p.Overlay = &sandbox.Overlay{Dir: c.opt.Layers, Reuse: c.copied.layers}
 	if c.permit.Call().DryRun {
 		return
 	}
@@ -114,50 +114,13 @@ func plantedOutside(res *sandbox.Result) (names []string) {
 	return names
 }
 
-// settle decides what the program did to the copy and makes what was kept of it hold.
-func (p *process) settle(ctx context.Context, res *sandbox.Result) (*tongs.Changed, error) {
-	set, err := p.changes(ctx, res.Overlay)
-	if err != nil {
-		return nil, err
-	}
-	defer set.Drop()
-	told := &tongs.Changed{}
-	if len(set.Changes()) == 0 {
-		if p.permit.Call().DryRun {
-			told.Preview = "it changed no file\n"
-		}
-		return told, nil
-	}
-	told.Dropped, told.Refused = set.Counts().String(), refused(set)
-	if p.permit.Call().DryRun {
-		told.Preview = set.Preview(maxDiff)
-		return told, nil
-	}
-	o := &tongs.Outcome{
-		Changes: p.special(describe(set.Changes()), res.Report.Planted), Notes: p.remarks(set, res),
-	}
-	o.Preview = func(context.Context) (string, error) {
-		shown, whole := set.Begin(maxDiff)
-		if !whole {
-			o.Whole = set.WriteAll
-		}
-		return shown, nil
-	}
-	o.Identify = func(ctx context.Context) error { return identifyAll(ctx, set, o.Changes) }
-	keep, err := p.permit.Settle(ctx, o)
-	if err != nil || len(keep) == 0 {
-		return told, err
-	}
-	return told, p.commit(ctx, set, keep, told)
-}
-
-// changes reads the layers of a run.
-func (p *process) changes(ctx context.Context, layers *sandbox.Layers) (*changeset.Set, error) {
+// changes reads the layers of the copy.
+func (c *commands) changes(ctx context.Context, layers *sandbox.Layers) (*changeset.Set, error) {
 	opt := changeset.Options{Drop: layers.Close, First: func(at tongs.Path) bool {
-		_, protected := p.opt.Workspace.Protected(at)
+		_, protected := c.opt.Workspace.Protected(at)
 		return protected
 	}, Refuse: func(at tongs.Path) string {
-		if p.opt.Workspace.Nameable(at) == nil {
+		if c.opt.Workspace.Nameable(at) == nil {
 			return ""
 		}
 		return "no call can name it"
@@ -167,7 +130,7 @@ func (p *process) changes(ctx context.Context, layers *sandbox.Layers) (*changes
 		list = layers.List
 	}
 	for _, l := range list {
-		at, err := p.place(l.Root, false)
+		at, err := c.place(l.Root, false)
 		if err != nil {
 			return nil, errors.Join(err, layers.Close())
 		}
@@ -210,39 +173,39 @@ func describe(changes []changeset.Change) []tongs.Change {
 
 // special marks changes whose paths alone do not tell that they must be asked about: what git obeys in a directory that
 // became a repository, and links that lead out of their root.
-func (p *process) special(changes []tongs.Change, planted []string) []tongs.Change {
+func (c *commands) special(changes []tongs.Change, planted []string) []tongs.Change {
 	names := make(map[string]bool, len(planted)) // and whether a change made it
 	for _, name := range planted {
-		if at, err := p.opt.Workspace.ResolveEntry(tongs.Path{Rel: "."}, name); err == nil && p.opt.Workspace.Steers(at) {
+		if at, err := c.opt.Workspace.ResolveEntry(tongs.Path{Rel: "."}, name); err == nil && c.opt.Workspace.Steers(at) {
 			continue // its path alone tells
 		}
 		names[name] = false
 	}
-	p.obeyed(changes, names)
+	c.obeyed(changes, names)
 	// What was there already is obeyed since something beside it changed.
 	for _, name := range planted {
 		if made, ok := names[name]; ok && !made {
 			names[filepath.Dir(name)] = false
 		}
 	}
-	p.obeyed(changes, names)
+	c.obeyed(changes, names)
 	return changes
 }
 
 // obeyed marks the changes at and below names of this machine, and the names that have some.
-func (p *process) obeyed(changes []tongs.Change, names map[string]bool) {
+func (c *commands) obeyed(changes []tongs.Change, names map[string]bool) {
 	for i := range changes {
-		c := &changes[i]
-		if c.Kind == tongs.Deleted || len(names) == 0 {
+		change := &changes[i]
+		if change.Kind == tongs.Deleted || len(names) == 0 {
 			continue
 		}
-		for host := p.opt.Workspace.Host(c.Path); host != filepath.Dir(host); host = filepath.Dir(host) {
+		for host := c.opt.Workspace.Host(change.Path); host != filepath.Dir(host); host = filepath.Dir(host) {
 			if _, ok := names[host]; !ok {
 				continue
 			}
 			names[host] = true
-			if c.Protected == "" {
-				c.Protected = "protected: programs obey what is there, and did not before"
+			if change.Protected == "" {
+				change.Protected = "protected: programs obey what is there, and did not before"
 			}
 		}
 	}
@@ -258,11 +221,16 @@ func linkTarget(c *changeset.Change) string {
 }
 
 // remarks are what a person should know besides the changes.
-func (p *process) remarks(set *changeset.Set, res *sandbox.Result) (notes []string) {
+func (c *commands) remarks(set *changeset.Set) (notes []string) {
 	notes = refused(set)
 	if set.Counts().Written > maxHashed {
 		notes = append(notes, fmt.Sprintf("it wrote more than %d MiB, which is not compared with what another run writes: an answer is for this run alone", maxHashed>>20))
 	}
+	return append(notes, c.copied.notes...)
+}
+
+// remarksOn are what a person should know of a program besides what it changed.
+func (p *process) remarksOn(res *sandbox.Result) (notes []string) {
 	if hosts := p.deniedHosts(); len(hosts) > 0 {
 		notes = append(notes, "it tried to reach "+strings.Join(hosts, ", ")+" and could not")
 	}
@@ -356,32 +324,32 @@ func touched(changes []tongs.Change) (paths []tongs.Path) {
 const maxPaths = 30
 
 // commit makes what was kept hold, all of it or nothing.
-func (p *process) commit(ctx context.Context, set *changeset.Set, keep []tongs.Change, told *tongs.Changed) error {
+func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.Change, told *tongs.Changed) error {
 	paths := make([]string, len(keep))
-	for i, c := range keep {
-		paths[i] = c.Path.String()
+	for i, k := range keep {
+		paths[i] = k.Path.String()
 		if i < maxPaths {
-			told.Paths = append(told.Paths, string(c.Kind)+" "+paths[i])
+			told.Paths = append(told.Paths, string(k.Kind)+" "+paths[i])
 		}
 	}
 	if len(keep) > maxPaths {
 		told.Paths = append(told.Paths, fmt.Sprintf("and %d more", len(keep)-maxPaths))
 	}
-	call := p.permit.Call()
+	call := c.permit.Call()
 	roots := map[string]string{}
-	for _, root := range p.opt.Workspace.Roots() {
+	for _, root := range c.opt.Workspace.Roots() {
 		roots[root.Name] = filepath.Clean(root.Dir)
 	}
 	all := len(keep) == len(describe(set.Changes()))
 	if all {
 		paths = nil
 	}
-	unlock, err := p.opt.Workspace.LockAll(ctx, touched(keep)...)
+	unlock, err := c.opt.Workspace.LockAll(ctx, touched(keep)...)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	entry, err := set.Commit(ctx, p.opt.Changes, journal.Entry{
+	entry, err := set.Commit(ctx, c.opt.Changes, journal.Entry{
 		Call: call.ID, Session: call.Session, Agents: call.Agents, Tool: call.Tool, Roots: roots,
 	}, paths)
 	if conflict, ok := errors.AsType[*journal.ConflictError](err); ok {
@@ -397,6 +365,5 @@ func (p *process) commit(ctx context.Context, set *changeset.Set, keep []tongs.C
 	if told.Dropped = ""; !all {
 		told.Made, told.Dropped = fmt.Sprintf("%d paths", len(keep)), fmt.Sprintf("%d paths", len(set.Changes())-len(keep))
 	}
-	p.permit.Sent("ran " + strings.Join(p.cmd.Argv, " "))
 	return nil
 }

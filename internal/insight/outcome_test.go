@@ -3,6 +3,7 @@ package insight_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/tongs-ai/tongs"
@@ -18,19 +19,33 @@ import (
 type onCopy struct {
 	tongs.Commands
 	permit  *tongs.Permit
+	ran     bool
 	changes []tongs.Change
 }
 
-func (c *onCopy) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, error) {
-	if !c.permit.OnCopy() {
-		return &tongs.Exit{}, nil
+func (c *onCopy) Run(context.Context, *tongs.Command) (*tongs.Exit, error) {
+	c.ran = c.permit.OnCopy()
+	return &tongs.Exit{}, nil
+}
+
+func (c *onCopy) End(context.Context) (engine.Outcome, error) {
+	if !c.ran {
+		return nil, nil
 	}
-	_, err := c.permit.Settle(ctx, &tongs.Outcome{
-		Changes:  c.changes,
-		Identify: func(context.Context) error { return nil },
-		Preview:  func(context.Context) (string, error) { return "", nil },
-	})
-	return &tongs.Exit{}, err
+	return c, nil
+}
+
+func (c *onCopy) Changes(context.Context) ([]tongs.Change, []string, error) {
+	return c.changes, nil, nil
+}
+func (c *onCopy) Identify(context.Context, []tongs.Change) error { return nil }
+func (c *onCopy) Show(context.Context) error                     { return nil }
+func (c *onCopy) Keep(context.Context, []tongs.Change) error     { return nil }
+func (c *onCopy) Drop(string)                                    {}
+func (c *onCopy) Settled() *tongs.Settled                        { return nil }
+
+func (c *onCopy) Preview(context.Context, []tongs.Change) (string, func(context.Context, io.Writer) error, error) {
+	return "", nil, nil
 }
 
 // migrate runs one program, which adds the given files on a copy.
@@ -62,7 +77,7 @@ func migrate(t *testing.T, files ...string) *shop {
 	s.Engine, err = engine.New(engine.Options{
 		Registry: reg, Workspace: s.ws, Audit: s.log, Grants: s.grants, Outcomes: func(context.Context) bool { return true },
 		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{})},
-		Commands: func(p *tongs.Permit) tongs.Commands { return &onCopy{permit: p, changes: changes} },
+		Commands: func(p *tongs.Permit) engine.Programs { return &onCopy{permit: p, changes: changes} },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func newBench(t testing.TB, o workbench.Options, files ...string) *bench {
 		b.Put(files[i], files[i+1], 0o644)
 	}
 	b.opt = module.Options{
-		State: filepath.Join(b.state, "records"), Programs: programs, Workspace: b.Dir, Commands: b.Confiner.Commands, Zones: []tongs.Zone{{Path: tongs.Path{Rel: "."}}}, OnChange: b.swap,
+		State: filepath.Join(b.state, "records"), Programs: programs, Workspace: b.Dir, Commands: func(p *tongs.Permit) tongs.Commands { return b.Confiner.Commands(p) }, Zones: []tongs.Zone{{Path: tongs.Path{Rel: "."}}}, OnChange: b.swap,
 	}
 	b.open()
 	opt.Registry = b.registry

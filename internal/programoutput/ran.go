@@ -50,21 +50,26 @@ func Read(exit *tongs.Exit) (notes []string, usage *Usage) {
 		notes = append(notes, "not reachable from the sandbox: "+strings.Join(r.DeniedHosts, ", "))
 	}
 	notes = append(notes, r.Outside...)
-	if len(r.Planted) > 0 {
+	u := r.Usage
+	return notes, &Usage{User: u.User.Milliseconds(), System: u.System.Milliseconds(), Memory: max(u.Memory, u.MaxRSS)}
+}
+
+// Settled returns what became of what programs did, one sentence each.
+func Settled(s *tongs.Settled) (notes []string) {
+	if len(s.Planted) > 0 {
 		notes = append(notes, "protected names appeared and should be looked at by a person before anything obeys them: "+
-			strings.Join(r.Planted, ", "))
+			strings.Join(s.Planted, ", "))
 	}
-	notes = append(notes, heldNotes(r.Held)...)
-	notes = append(notes, changeNotes(r.Changes)...)
-	if len(r.Approved) > 0 {
+	notes = append(notes, heldNotes(s.Held)...)
+	notes = append(notes, changeNotes(s.Changes)...)
+	if len(s.Approved) > 0 {
 		var names []string
-		for _, h := range r.Approved {
+		for _, h := range s.Approved {
 			names = append(names, h.Path)
 		}
 		notes = append(notes, "a person approved the protected names that it made: "+strings.Join(names, ", "))
 	}
-	u := r.Usage
-	return notes, &Usage{User: u.User.Milliseconds(), System: u.System.Milliseconds(), Memory: max(u.Memory, u.MaxRSS)}
+	return notes
 }
 
 // maxHeld is how many held names are told one by one.
@@ -118,6 +123,13 @@ func Text(stdout, stderr string, remarks ...string) string {
 	if b.Len() == 0 {
 		b.WriteString("(no output)")
 	}
+	return Remark(b.String(), remarks...)
+}
+
+// Remark adds remarks to a text, in parentheses.
+func Remark(text string, remarks ...string) string {
+	var b strings.Builder
+	b.WriteString(text)
 	for _, remark := range remarks {
 		if remark != "" {
 			line(&b)

@@ -42,7 +42,8 @@ func (s *System) addModules() error {
 	opt := s.approvals.modules()
 	opt.Modules, opt.Workspace, opt.Version, opt.OnChange = s.neededModules(), s.Workspace, s.host.Version, s.refresh
 	if s.Confined != nil {
-		opt.Commands, opt.Zones = s.Confined.Commands, s.Files.Zones()
+		opt.Commands = func(p *tongs.Permit) tongs.Commands { return s.Confined.Commands(p) }
+		opt.Zones = s.Files.Zones()
 	}
 	var err error
 	s.Modules, err = module.New(opt)

@@ -95,7 +95,7 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 	}
 	d.opt.OnChange = d.swap
 	d.opt.ByHand = func(_ context.Context, _ string, effects []tongs.Effect) (tongs.Commands, string) {
-		commands := d.confined.Commands(d.permit(effects))
+		var commands tongs.Commands = d.confined.Commands(d.permit(effects))
 		if d.around != nil {
 			commands = d.around(commands)
 		}

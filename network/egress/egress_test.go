@@ -51,10 +51,6 @@ func (g *grant) Decide(_ context.Context, more tongs.More) ([]tongs.Effect, erro
 	return more.Effects, g.extend(more.Reason, more.Effects[0])
 }
 
-func (g *grant) Settle(context.Context, *tongs.Outcome) ([]tongs.Change, error) {
-	return nil, tongs.Errorf(tongs.CodeDenied, "no")
-}
-
 func (g *grant) Ruled(tongs.EffectKind, *tongs.Path) (func(tongs.Path) bool, bool) { return nil, false }
 
 func (g *grant) Note(kind tongs.NoteKind, what string) {

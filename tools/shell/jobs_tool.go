@@ -285,20 +285,14 @@ func (s *Set) runJobs(ctx context.Context, env *tongs.Env, in JobsInput) (JobsOu
 	if err != nil {
 		return JobsOutput{}, err
 	}
-	j.settle(ctx, env)
+	j.handOver(env)
 	return j.result(env, in)
 }
 
-// settle lets a person decide, once the job has ended, about what it left for them: the call that started it is over.
-func (j *job) settle(ctx context.Context, env *tongs.Env) {
-	settler, ok := env.Commands.(tongs.Settler)
-	if _, ended := j.ended(); !ok || !ended {
-		return
-	}
-	if exit, err := settler.Settle(ctx, j.proc); err == nil && exit != nil {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.exit = exit
+// handOver has what an ended job left decided with this call: the one that started it is over.
+func (j *job) handOver(env *tongs.Env) {
+	if _, ended := j.ended(); ended {
+		env.Commands.Adopt(j.proc)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/workbench"
 )
@@ -176,7 +177,7 @@ func TestFileThatAppearsBeforeTheCommandRuns(t *testing.T) {
 	b := newBench(t, no)
 	opt := b.Open(no.bench())
 	inner := opt.Commands
-	opt.Commands = func(p *tongs.Permit) tongs.Commands {
+	opt.Commands = func(p *tongs.Permit) engine.Programs {
 		b.Put("new", "precious", 0o644)
 		return inner(p)
 	}

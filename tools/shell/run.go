@@ -316,7 +316,7 @@ func (s *Set) startJob(ctx context.Context, env *tongs.Env, in Input, cmd *tongs
 	settled, cancel := context.WithTimeout(ctx, s.opt.Settle)
 	defer cancel()
 	j.wait(settled)
-	j.settle(ctx, env)
+	j.handOver(env)
 	got := j.read(0)
 	stdout := env.Output("stdout")
 	if _, err := stdout.Write(got.data); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/schema"
 )
@@ -241,13 +242,13 @@ func TestCommandsThatCannotBeParsed(t *testing.T) {
 
 // recorder notes how commands are run.
 type recorder struct {
-	tongs.Commands
+	engine.Programs
 	ran *[]tongs.Command
 }
 
 func (r recorder) Run(ctx context.Context, cmd *tongs.Command) (*tongs.Exit, error) {
 	*r.ran = append(*r.ran, *cmd)
-	return r.Commands.Run(ctx, cmd)
+	return r.Programs.Run(ctx, cmd)
 }
 
 func TestWhatOnlyReadsRunsReadOnly(t *testing.T) {
@@ -257,7 +258,7 @@ func TestWhatOnlyReadsRunsReadOnly(t *testing.T) {
 	opt := b.Open(setup{}.bench())
 	var commands []tongs.Command
 	inner := opt.Commands
-	opt.Commands = func(p *tongs.Permit) tongs.Commands { return recorder{inner(p), &commands} }
+	opt.Commands = func(p *tongs.Permit) engine.Programs { return recorder{inner(p), &commands} }
 	b.rebuild(opt)
 	for command, want := range map[string]bool{
 		"cat a": true, "cat a | head -1 | wc -l": true, "grep -r x . || true": true, "ls -l; pwd": true,

@@ -42,10 +42,6 @@ func (unruled) Decide(context.Context, tongs.More) ([]tongs.Effect, error) {
 	return nil, errors.ErrUnsupported
 }
 
-func (unruled) Settle(context.Context, *tongs.Outcome) ([]tongs.Change, error) {
-	return nil, errors.ErrUnsupported
-}
-
 func (unruled) Ruled(tongs.EffectKind, *tongs.Path) (func(tongs.Path) bool, bool) { return nil, false }
 func (unruled) Note(tongs.NoteKind, string)                                       {}
 
