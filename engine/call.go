@@ -42,7 +42,7 @@ func (e *Engine) call(ctx context.Context, c *caller, call *tongs.Call) (res *to
 			continue
 		}
 		result, err := w.run(ctx)
-		err = w.settle(ctx, err)
+		err = w.settle(ctx, result, err)
 		need, undecided := errors.AsType[*tongs.Need](err)
 		if !undecided {
 			return w.fit(result, err)

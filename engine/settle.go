@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -41,44 +42,42 @@ type Outcome interface {
 }
 
 // settle decides what the programs of the run did, once the tool is done and they are gone. What they did on a copy is dropped
-// where the call was cancelled or timed out, its tool failed unexpectedly, or it is to be run again. Err is the error of the
-// tool.
-func (w *walk) settle(ctx context.Context, err error) error {
+// where the call was cancelled or timed out, its tool failed unexpectedly, or it is to be run again. It takes what the tool
+// returned, and returns the error of the call.
+func (w *walk) settle(ctx context.Context, res *tongs.Result, err error) error {
 	r := w.running
 	if w.running = nil; r == nil {
 		return err
 	}
 	w.settled = nil
 	defer func() { w.sent = append(w.sent, r.changed...) }()
-	o, endErr := r.programs.End(ctx)
+	o, refused := r.programs.End(ctx)
 	if o == nil {
-		return refusal(err, endErr)
+		return cmp.Or(refused, err)
 	}
 	defer o.Drop("the call failed")
+	failed := err
+	if err == nil && res != nil && res.Error != nil {
+		failed = res.Error
+	}
 	_, again := errors.AsType[*tongs.Need](err)
 	switch {
 	case again:
 		return err
 	case r.stopped:
 		o.Drop("the call ended before anybody could be asked")
-		if err == nil {
+		if failed == nil {
 			err = contextError(r.ctx, w.call.Timeout)
 		}
-	case endErr == nil && (err == nil || tongs.CodeOf(err) != tongs.CodeInternal):
-		endErr = w.settleOutcome(ctx, o)
+	case refused == nil && (failed == nil || tongs.CodeOf(failed) != tongs.CodeInternal):
+		refused = w.settleOutcome(ctx, o)
 	}
 	o.Drop("the command failed, or what it did was declined")
 	w.settled = o.Settled()
-	return refusal(err, endErr)
-}
-
-// refusal is the error of a call whose tool returned err and of which the changes were refused. A call that took too long
-// says so first.
-func refusal(err, refused error) error {
-	if refused == nil || tongs.CodeOf(err) == tongs.CodeTimeout {
-		return err
+	if failed != nil && tongs.CodeOf(failed) == tongs.CodeTimeout {
+		return err // that it took too long is said first
 	}
-	return refused
+	return cmp.Or(refused, err)
 }
 
 // settleOutcome decides the changes on the copy and, if they are not refused, the names that were made directly.

@@ -57,7 +57,7 @@ func BenchmarkStage(b *testing.B) {
 		{"decide", func() error { return w.decide(ctx) }},
 		{"ask", func() error { _, err := w.ask(ctx); return err }},
 		{"run", func() (err error) { res, err = w.run(ctx); return err }},
-		{"settle", func() error { return w.settle(ctx, nil) }},
+		{"settle", func() error { return w.settle(ctx, res, nil) }},
 		{"fit", func() error { res = w.fit(res, nil); return nil }},
 		{"close", func() error { w.close(res, nil); return nil }},
 	}

@@ -155,7 +155,7 @@ func (c *commands) End(context.Context) (engine.Outcome, error) {
 			return nil, tongs.Errorf(tongs.CodeExecutionError, "programs of the call do not end; none of their changes were kept")
 		}
 	}
-	if !c.copied.used && len(c.held.list)+len(c.held.left)+len(c.adopted) == 0 {
+	if !c.copied.used && !c.copied.lost && len(c.held.list)+len(c.held.left)+len(c.adopted) == 0 {
 		return nil, nil
 	}
 	return &outcome{commands: c}, nil
