@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -297,4 +299,137 @@ func TestNeedsAfterChanges(t *testing.T) {
 	if left, _ := os.ReadDir(opt.Layers); len(left) != 0 {
 		t.Errorf("left in the layers: %v", left)
 	}
+}
+
+// A process that is killed while a person is asked leaves the files as they were, and its copy to the next process.
+func TestKilledWhileAPersonIsAsked(t *testing.T) {
+	dir, layers, asked := t.TempDir(), filepath.Join(t.TempDir(), "layers"), filepath.Join(t.TempDir(), "asked")
+	open := func(dir, layers string) *bench {
+		opt := withCopies(t)
+		opt.Layers = layers
+		return setupIn(t, dir, opt)
+	}
+	const change = `{"copy":true,"script":"echo x > a.txt; echo x > new.txt"}`
+	if args := os.Getenv("TONGS_TEST_SETTLE"); args != "" {
+		parts := strings.Split(args, "\n")
+		b := open(parts[0], parts[1])
+		b.meanwhile = func() {
+			if err := os.WriteFile(parts[2], nil, 0o600); err != nil {
+				t.Error(err)
+			}
+			<-t.Context().Done() // until it is killed
+		}
+		b.run(t, change)
+		return
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWhileAPersonIsAsked$")
+	cmd.Env = append(os.Environ(), "TONGS_TEST_SETTLE="+dir+"\n"+layers+"\n"+asked)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitFile(t, asked)
+	if left, _ := os.ReadDir(layers); len(left) == 0 {
+		t.Error("there is no copy")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	b := open(dir, layers)
+	if b.content(t, "a.txt") != "a" || b.has("new.txt") {
+		t.Errorf("a.txt is %q", b.content(t, "a.txt"))
+	}
+	b.say = false
+	b.run(t, change)
+	if left, _ := os.ReadDir(layers); len(left) != 0 {
+		t.Errorf("left in the layers: %v", left)
+	}
+}
+
+// The call that meets the end of a job decides what the job planted. If it is cancelled first, the next one does.
+func TestEndedProcessesAreAdopted(t *testing.T) {
+	b := setup(t, confine.Options{})
+	var job tongs.Process
+	must := func(res *tongs.Result) *tongs.Result {
+		t.Helper()
+		if res.Error != nil {
+			t.Fatal(res.Content)
+		}
+		return res
+	}
+	must(b.does(t.Context(), func(ctx context.Context, env *tongs.Env) (err error) {
+		job, err = env.Commands.Start(ctx, &tongs.Command{Argv: []string{"sh", "-c", `echo x > .envrc; cat`}, Dir: env.Dir})
+		env.Commands.Adopt(job) // it runs
+		return err
+	}))
+	if endJob(t, job); b.has(".envrc") || len(b.asked) != 0 {
+		t.Fatalf("asked %d times", len(b.asked))
+	}
+	adopt := func(then func()) func(context.Context, *tongs.Env) error {
+		return func(_ context.Context, env *tongs.Env) error {
+			env.Commands.Adopt(job)
+			env.Commands.Adopt(job)
+			then()
+			return nil
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	b.does(ctx, adopt(cancel))
+	if len(b.asked) != 0 || b.has(".envrc") {
+		t.Errorf("asked %d times for a call that was cancelled", len(b.asked))
+	}
+	res := must(b.does(t.Context(), adopt(func() {})))
+	if len(b.asked) != 1 || !b.has(".envrc") || !strings.Contains(res.Content, "a person approved the protected names that it made: .envrc") {
+		t.Errorf("asked %d times: %s", len(b.asked), res.Content)
+	}
+	if must(b.does(t.Context(), adopt(func() {}))); len(b.asked) != 1 {
+		t.Errorf("asked %d times", len(b.asked))
+	}
+}
+
+// endJob ends a job and waits for it.
+func endJob(t *testing.T, job tongs.Process) {
+	t.Helper()
+	if err := job.CloseInput(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := job.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stuck is a writer of a tool that does not take what a program writes.
+type stuck struct {
+	began started
+	until chan struct{}
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	_, _ = s.began.Write(p)
+	<-s.until
+	return len(p), nil
+}
+
+// A tool cannot keep its call from ending by not taking the output of a program: the copy is dropped once the program is gone.
+func TestProgramsWhoseOutputIsStuck(t *testing.T) {
+	b, opt := copies(t)
+	out := &stuck{began: started{c: make(chan struct{})}, until: make(chan struct{})}
+	gone := make(chan struct{})
+	res := b.does(t.Context(), func(_ context.Context, env *tongs.Env) error {
+		go func() {
+			defer close(gone)
+			_, _ = env.Commands.Run(context.Background(), copyOf(changesAndStays, out))
+		}()
+		<-out.began.c
+		return nil
+	})
+	if res.Error == nil || b.content(t, "a.txt") != "a" || len(b.asked) != 0 {
+		t.Errorf("asked %d times: %s", len(b.asked), res.Content)
+	}
+	close(out.until)
+	<-gone
+	b.untouched(t, opt, 0)
 }
