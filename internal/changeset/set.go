@@ -35,22 +35,20 @@ type Options struct {
 	MaxChanges int
 }
 
-// Kind is what became of a path.
-type Kind string
-
 // The kinds. Modified is also what became something else, such as a file that became a link.
 const (
-	Added    Kind = "added"
-	Modified Kind = "modified"
-	Deleted  Kind = "deleted"
-	Renamed  Kind = "renamed"
-	Mode     Kind = "mode"
+	Added    = tongs.Added
+	Modified = tongs.Modified
+	Deleted  = tongs.Deleted
+	Renamed  = tongs.Renamed
+	// Mode is a change of permissions alone, which is decided as Modified is.
+	Mode tongs.ChangeKind = "mode"
 )
 
 // Change is what a program did to one path.
 type Change struct {
-	Path tongs.Path `json:"path"`
-	Kind Kind       `json:"kind"`
+	Path tongs.Path       `json:"path"`
+	Kind tongs.ChangeKind `json:"kind"`
 	// From is where a renamed file was. It is gone from there.
 	From *tongs.Path `json:"from,omitempty"`
 	// Before is the state in the tree when it was looked at, After the one that the program left. Neither has a hash.

@@ -154,7 +154,7 @@ func describe(changes []changeset.Change) []tongs.Change {
 			continue
 		}
 		d := tongs.Change{
-			Path: c.Path, Kind: tongs.ChangeKind(c.Kind), From: c.From, Type: types[c.After.Type],
+			Path: c.Path, Kind: c.Kind, From: c.From, Type: types[c.After.Type],
 			Before: c.Before.Size + c.Bytes, After: c.After.Size,
 		}
 		d.Protected = linkTarget(&c)
