@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
@@ -63,6 +64,7 @@ func (w *walk) settle(ctx context.Context, res *tongs.Result, err error) error {
 	_, again := errors.AsType[*tongs.Need](err)
 	switch {
 	case again:
+		w.leaveHeld(o)
 		return err
 	case r.stopped:
 		o.Drop("the call ended before anybody could be asked")
@@ -80,9 +82,29 @@ func (w *walk) settle(ctx context.Context, res *tongs.Result, err error) error {
 	return cmp.Or(refused, err)
 }
 
+// whyAgain is why names stay held that a run made which is repeated.
+const whyAgain = "the call was run again before anybody was asked"
+
+// leaveHeld remembers the names that stay held after a run that is repeated, so that the result tells of them.
+func (w *walk) leaveHeld(o Outcome) {
+	o.Drop(whyAgain)
+	if s := o.Settled(); s != nil {
+		for _, h := range s.Held {
+			if h.Why == whyAgain { // about the others somebody was told
+				w.held = append(w.held, h)
+			}
+		}
+	}
+}
+
 // settleOutcome decides the changes on the copy and, if they are not refused, the names that were made directly.
 func (w *walk) settleOutcome(ctx context.Context, o Outcome) (err error) {
 	defer w.stage("settle")(&err)
+	defer func() {
+		if err != nil && ctx.Err() != nil && tongs.CodeOf(err) == tongs.CodeInternal {
+			err = contextError(ctx, 0)
+		}
+	}()
 	if w.call.DryRun {
 		return o.Show(ctx)
 	}
@@ -185,6 +207,14 @@ func (w *walk) dropPrograms() {
 
 // tellSettled adds to a result what became of what the programs of the call did.
 func (w *walk) tellSettled(res *tongs.Result) {
+	if len(w.held) > 0 {
+		all := tongs.Settled{}
+		if w.settled != nil {
+			all = *w.settled
+		}
+		all.Held = append(slices.Clip(w.held), all.Held...)
+		w.settled = &all
+	}
 	if w.settled == nil {
 		return
 	}

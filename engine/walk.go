@@ -45,6 +45,8 @@ type walk struct {
 	// running is the last run of the tool, until what its programs did is settled; settled is what became of that.
 	running *running
 	settled *tongs.Settled
+	// held are protected names that earlier runs made, and that nobody was asked about.
+	held []tongs.Held
 
 	streams map[string]*output.Stream
 	output  int64 // bytes that passed through streams that are closed

@@ -50,6 +50,12 @@ func (c *commands) Start(ctx context.Context, cmd *tongs.Command) (tongs.Process
 	if err != nil {
 		return nil, err
 	}
+	if c.ended() { // the tool did not wait for it, so nobody would end it
+		p.Kill()
+		_, _ = p.Wait(context.Background())
+		c.leaves(p)
+		return nil, errOver
+	}
 	return p, nil
 }
 

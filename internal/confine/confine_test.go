@@ -68,6 +68,8 @@ type bench struct {
 	meanwhile func()
 	// instead, where it is set, is what the tool does.
 	instead func(context.Context, *tongs.Env) error
+	// observe, where it is set, is told of every event.
+	observe func(engine.Event)
 }
 
 func setup(t *testing.T, opt confine.Options, more ...tongs.Rule) *bench {
@@ -148,6 +150,11 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 	b.Engine, err = engine.New(engine.Options{
 		Registry: tools, Workspace: ws, Audit: b.log, Commands: confiner.Commands, Outcomes: confiner.Outcomes,
 		Approval: b.desk,
+		Observe: func(e engine.Event) {
+			if b.observe != nil {
+				b.observe(e)
+			}
+		},
 		Rules: func() []tongs.Rule {
 			return append(more, tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork), Decision: tongs.Ask, Layer: tongs.LayerUser})
 		},

@@ -72,6 +72,13 @@ func (c *commands) enter(ctx context.Context) (within context.Context, leave fun
 	}, nil
 }
 
+// ended reports whether the tool is done.
+func (c *commands) ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over
+}
+
 // takeTurn waits until no other program runs on the copy.
 func (c *commands) takeTurn(ctx context.Context) error {
 	select {
@@ -82,13 +89,26 @@ func (c *commands) takeTurn(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.copied.lost {
-		<-c.turn
+		c.passTurn()
 		return errLost
 	}
 	return nil
 }
 
-func (c *commands) endTurn() { <-c.turn }
+func (c *commands) endTurn() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.passTurn()
+}
+
+// passTurn lets the next program run on the copy. A copy that was lost meanwhile is removed: End could not while the turn was
+// taken.
+func (c *commands) passTurn() {
+	if c.copied.lost {
+		_ = c.copied.layers.Close()
+	}
+	<-c.turn
+}
 
 var errLost = tongs.Errorf(tongs.CodeExecutionError,
 	"an earlier program of this call failed, and the copy of the files was dropped; call the tool again")
@@ -114,11 +134,8 @@ func (c *commands) lose(layers *sandbox.Layers) {
 	_ = layers.Close()
 }
 
-// leaves takes up what a program in the foreground planted.
+// leaves takes up what a program planted that this call ended, and what was found before it could start.
 func (c *commands) leaves(p *process) {
-	if p.background {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held.add(&p.held)
@@ -152,7 +169,7 @@ func (c *commands) End(context.Context) (engine.Outcome, error) {
 	if kill != nil {
 		kill()
 		if !c.gone() {
-			return nil, tongs.Errorf(tongs.CodeExecutionError, "programs of the call do not end; none of their changes were kept")
+			return nil, tongs.Errorf(tongs.CodeExecutionError, "programs of the call do not end; nothing that they changed on a copy was kept")
 		}
 	}
 	if !c.copied.used && !c.copied.lost && len(c.held.list)+len(c.held.left)+len(c.adopted) == 0 {
@@ -333,13 +350,16 @@ func (o *outcome) Drop(why string) {
 // Settled implements engine.Outcome.
 func (o *outcome) Settled() *tongs.Settled {
 	s := &tongs.Settled{Changes: o.told}
+	if o.told == nil && o.copied.used {
+		s.Changes = &tongs.Changed{Dropped: "everything, since not all of it ended well"}
+	}
 	o.held.report(s)
 	for _, p := range o.adopted {
 		p.settling.Lock()
 		p.held.report(s)
 		p.settling.Unlock()
 	}
-	if o.told == nil && len(s.Held)+len(s.Approved)+len(s.Planted) == 0 {
+	if s.Changes == nil && len(s.Held)+len(s.Approved)+len(s.Planted) == 0 {
 		return nil
 	}
 	return s

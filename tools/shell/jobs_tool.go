@@ -285,8 +285,9 @@ func (s *Set) runJobs(ctx context.Context, env *tongs.Env, in JobsInput) (JobsOu
 	if err != nil {
 		return JobsOutput{}, err
 	}
-	j.handOver(env)
-	return j.result(env, in)
+	out, err := j.result(env, in)
+	j.handOver(env) // last: where the result says that it ended, it also tells what became of what it left
+	return out, err
 }
 
 // handOver has what an ended job left decided with this call: the one that started it is over.

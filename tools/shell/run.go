@@ -316,7 +316,6 @@ func (s *Set) startJob(ctx context.Context, env *tongs.Env, in Input, cmd *tongs
 	settled, cancel := context.WithTimeout(ctx, s.opt.Settle)
 	defer cancel()
 	j.wait(settled)
-	j.handOver(env)
 	got := j.read(0)
 	stdout := env.Output("stdout")
 	if _, err := stdout.Write(got.data); err != nil {
@@ -331,5 +330,6 @@ func (s *Set) startJob(ctx context.Context, env *tongs.Env, in Input, cmd *tongs
 		out.remarks, out.Usage = programoutput.Read(exit)
 		out.remarks = append([]string{"the job " + j.id + " has ended already"}, out.remarks...)
 	}
+	j.handOver(env)
 	return out, nil
 }
