@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -122,5 +123,48 @@ func TestCancelledWhileSettling(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(opt.Layers); len(left) != 0 {
 		t.Errorf("left %v", left)
+	}
+}
+
+// Calls that meet the end of one job at the same time ask about what it left once.
+func TestJobIsAdoptedByTwoCallsAtOnce(t *testing.T) {
+	b := setup(t, confine.Options{})
+	var job tongs.Process
+	b.does(t.Context(), func(ctx context.Context, env *tongs.Env) (err error) {
+		job, err = env.Commands.Start(ctx, &tongs.Command{Argv: []string{"sh", "-c", "echo x > .envrc"}, Dir: env.Dir})
+		return err
+	})
+	if _, err := job.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if b.has(".envrc") || len(b.asked) != 0 {
+		t.Fatalf("asked %d times before", len(b.asked))
+	}
+	b.instead = func(_ context.Context, env *tongs.Env) error {
+		env.Commands.Adopt(job)
+		env.Commands.Adopt(job)
+		return nil
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { b.Call(t.Context(), &tongs.Call{Tool: "run", Args: []byte(`{"script":"x"}`)}) })
+	}
+	wg.Wait()
+	if !b.has(".envrc") || len(b.asked) != 1 {
+		t.Errorf("asked %d times, .envrc is there: %t", len(b.asked), b.has(".envrc"))
+	}
+}
+
+// The time of a call does not pass while somebody is asked what to keep.
+func TestTimeoutWhileChangesAreAsked(t *testing.T) {
+	b, _ := copies(t)
+	b.meanwhile = func() { time.Sleep(2500 * time.Millisecond) }
+	b.instead = func(ctx context.Context, env *tongs.Env) error {
+		_, err := env.Commands.Run(ctx, copyOf("echo x > a.txt", nil))
+		return err
+	}
+	res := b.Call(t.Context(), &tongs.Call{Tool: "run", Args: []byte(`{"script":"x","copy":true}`), Timeout: 2 * time.Second})
+	if res.Error != nil || b.content(t, "a.txt") != "x\n" {
+		t.Errorf("a.txt is %q: %s", b.content(t, "a.txt"), res.Content)
 	}
 }
