@@ -168,3 +168,22 @@ func TestTimeoutWhileChangesAreAsked(t *testing.T) {
 		t.Errorf("a.txt is %q: %s", b.content(t, "a.txt"), res.Content)
 	}
 }
+
+// A program that is killed right after it began, whether or not the sandbox said so already, takes the copy with it.
+func TestProgramKilledAsItStarts(t *testing.T) {
+	b, opt := copies(t)
+	for range 40 {
+		b.does(t.Context(), func(ctx context.Context, env *tongs.Env) error {
+			if _, err := env.Commands.Run(ctx, copyOf("true", nil)); err != nil {
+				return err
+			}
+			s := &started{c: make(chan struct{})}
+			go env.Commands.Run(context.Background(), copyOf(changesAndStays, s))
+			<-s.c
+			return nil
+		})
+		if b.untouched(t, opt, 0); t.Failed() {
+			return
+		}
+	}
+}
