@@ -25,8 +25,8 @@ type Event struct {
 	ID string
 	// Call is the call as it is at that moment, nil for Updated. It must not be changed or kept.
 	Call *tongs.Call
-	// Stage is what ended, as docs/architecture.md names it: "lookup", "validate", "plan", "decide", "ask", "run", and "settle" where programs did something. It
-	// began at Began and took Took; Err is why it stopped the call, or a *tongs.Need.
+	// Stage is what ended, as docs/architecture.md names it: "lookup", "validate", "plan", "decide", "ask", "run", and
+	// "settle" where programs did something. It began at Began and took Took; Err is why it stopped the call, or a *tongs.Need.
 	Stage string
 	Began time.Time
 	Took  time.Duration
