@@ -146,7 +146,8 @@ type Stream interface {
 // Commands runs programs in the sandbox, with what was decided for the call. A program that was stopped from reaching a
 // path or a host, and failed, makes a *Need of it.
 type Commands interface {
-	// Run runs the program to its end. When ctx ends, so does the program, with everything it started.
+	// Run runs the program to its end. When ctx ends, so does the program, with everything it started. Programs that run on
+	// a copy follow one another: two that read from each other would wait for ever.
 	Run(ctx context.Context, cmd *Command) (*Exit, error)
 	// Start starts a program that goes on after the call returned. Whoever started it ends it.
 	Start(ctx context.Context, cmd *Command) (Process, error)

@@ -68,7 +68,7 @@ func (w *walk) settle(ctx context.Context, res *tongs.Result, err error) error {
 		return err
 	case r.stopped:
 		o.Drop("the call ended before anybody could be asked")
-		if failed == nil {
+		if s := o.Settled(); failed == nil && s != nil && s.Changes != nil { // it says that it did what was dropped
 			err = contextError(r.ctx, w.call.Timeout)
 		}
 	case refused == nil && (failed == nil || tongs.CodeOf(failed) != tongs.CodeInternal):

@@ -328,7 +328,7 @@ func (o *outcome) Keep(ctx context.Context, keep []tongs.Change) error {
 
 // Drop implements engine.Outcome.
 func (o *outcome) Drop(why string) {
-	o.copied.lost = true
+	o.copied.lost = o.copied.lost || o.copied.used
 	_ = o.copied.layers.Close()
 	if o.set != nil {
 		_ = o.set.Drop()
@@ -350,7 +350,7 @@ func (o *outcome) Drop(why string) {
 // Settled implements engine.Outcome.
 func (o *outcome) Settled() *tongs.Settled {
 	s := &tongs.Settled{Changes: o.told}
-	if o.told == nil && o.copied.used {
+	if o.told == nil && (o.copied.used || o.copied.lost) {
 		s.Changes = &tongs.Changed{Dropped: "everything, since not all of it ended well"}
 	}
 	o.held.report(s)
