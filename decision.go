@@ -127,6 +127,9 @@ type Rule struct {
 	// Outcome narrows a rule that pre-approves programs: they run on a copy of the files, and what they change there is
 	// decided like the change of a file by any other tool. Where that cannot be, somebody is asked before they run.
 	Outcome bool `json:"outcome,omitempty"`
+	// Undoable narrows a rule that pre-approves writes and deletes to those that are undoable, and to files that the session
+	// made itself. One that asks or blocks is about every write and delete of its Effects: what cannot be undone is graver.
+	Undoable bool `json:"undoable,omitempty"`
 }
 
 // String describes the rule in one line, as explain prints it.
@@ -137,6 +140,9 @@ func (r Rule) String() string {
 		what = r.Tool
 	case r.Toolset != "":
 		what = "toolset " + r.Toolset
+	}
+	if r.Undoable {
+		what += " undoable"
 	}
 	if r.Effects != 0 {
 		what += " " + r.Effects.String()

@@ -196,6 +196,11 @@ type Effect struct {
 	Incidental bool `json:"incidental,omitempty"`
 	// Sends marks a network effect that carries data out: a body, a credential, a method other than GET or HEAD.
 	Sends bool `json:"sends,omitempty"`
+	// Undoable marks a write or delete of which the journal keeps what it replaces, so that undo brings it back. Own marks
+	// one of a file that the session made and that is as the session left it. The engine sets both; those of a tool do not
+	// count.
+	Undoable bool `json:"undoable,omitempty"`
+	Own      bool `json:"own,omitempty"`
 	// Why tells a person what is special about it: "protected: git hooks run on commit".
 	Why string `json:"why,omitempty"`
 }
@@ -237,7 +242,7 @@ func shownAssignment(assignment string) string {
 func (e Effect) String() string { return e.Kind.String() + " " + e.Target() }
 
 // Same reports whether two effects do the same thing to the same target in the same state: what a person was shown
-// for one was shown for the other. Why is for reading and does not count.
+// for one was shown for the other. Why is for reading and does not count, nor does whether it could be undone at the time.
 func (e Effect) Same(o Effect) bool {
 	return e.SameTarget(o) && e.Version == o.Version && e.Sends == o.Sends &&
 		e.MustAsk == o.MustAsk && e.Steers == o.Steers && e.NoGrant == o.NoGrant

@@ -289,6 +289,7 @@ func (w *walk) callPlan(ctx context.Context, planner tongs.Planner) (*tongs.Plan
 
 // check refuses effects that the tool may not have and marks those that are special.
 func (w *walk) check(effects []tongs.Effect) ([]tongs.Effect, error) {
+	effects = unmarked(effects)
 	if err := w.permitted(effects); err != nil {
 		return nil, err
 	}
@@ -308,10 +309,20 @@ func (w *walk) checkNew(effects []tongs.Effect) ([]tongs.Effect, error) {
 	if w.engine.opt.Workspace == nil {
 		return w.check(effects)
 	}
+	effects = unmarked(effects)
 	if err := w.permitted(effects); err != nil {
 		return nil, err
 	}
 	return w.engine.opt.Workspace.CheckNew(effects)
+}
+
+// unmarked are the effects without the marks that only the engine sets.
+func unmarked(effects []tongs.Effect) []tongs.Effect {
+	effects = slices.Clone(effects)
+	for i := range effects {
+		effects[i].Undoable, effects[i].Own = false, false
+	}
+	return effects
 }
 
 // permitted refuses effects that the tool has no permission for.

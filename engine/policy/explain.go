@@ -50,7 +50,7 @@ func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 	what := e.String()
 	switch f.cause {
 	case byRule:
-		return f.byRule(strings.TrimPrefix(by, ruleWord), what)
+		return f.byRule(strings.TrimPrefix(by, ruleWord), e)
 	case byMaybe:
 		rule := strings.TrimPrefix(by, maybeWord)
 		return fmt.Sprintf("It cannot be told whether %q is something that the rule %s is about.", what, rule)
@@ -79,7 +79,7 @@ func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 	}
 }
 
-func (f finding) byRule(rule, what string) string {
+func (f finding) byRule(rule string, e *tongs.Effect) string {
 	verb, each := "asks for", ""
 	switch f.decision {
 	case tongs.PreApproved:
@@ -87,10 +87,16 @@ func (f finding) byRule(rule, what string) string {
 	case tongs.Blocked:
 		verb = "blocks"
 	}
+	if f.rule.Undoable && f.decision == tongs.PreApproved {
+		each = ", since it can be undone"
+		if !e.Undoable {
+			each = ", since this session made the file"
+		}
+	}
 	if f.step == StepMustAsk {
 		each = ", in every mode and each time"
 	}
-	return fmt.Sprintf("The rule %s %s %q%s.", rule, verb, what, each)
+	return fmt.Sprintf("The rule %s %s %q%s.", rule, verb, e.String(), each)
 }
 
 func (f finding) byMode() string {

@@ -59,7 +59,8 @@ type Verdict struct {
 	// Deferrable is true where everything that is asked is asked because nobody said anything about it, in mode safe, and
 	// is something that a run on a copy of the files can show instead: programs, and what they change.
 	Deferrable bool
-	// Outcome is true where a rule pre-approves a program to be run on a copy only, and what it changes to be decided then.
+	// Outcome is true where a rule pre-approves a program to be run on a copy only, and what it changes to be decided then: by
+	// its own words, or since nothing but that it can be undone frees something that the program would do.
 	Outcome bool
 	// Rememberable is true where a person's approval may be kept beyond this call.
 	Rememberable bool
@@ -107,7 +108,7 @@ func Decide(in Input) Verdict {
 	j := newJudge(&in)
 	v := Verdict{Effects: make([]Judgement, len(in.Effects))}
 	var lead, last finding
-	at, deferrable := 0, in.Mode == tongs.ModeSafe
+	at, deferrable, freed, runs := 0, in.Mode == tongs.ModeSafe, false, false
 	for i := range in.Effects {
 		f := j.effect(&in.Effects[i])
 		v.Effects[i] = Judgement{Decision: f.decision, Step: f.step, Rule: f.rule}
@@ -120,11 +121,15 @@ func Decide(in Input) Verdict {
 			lead, at = f, i
 		}
 		v.Outcome = v.Outcome || f.outcome
+		freed = freed || f.decision == tongs.PreApproved && f.rule != nil && f.rule.Undoable
+		runs = runs || in.Effects[i].Kind == tongs.EffectExecute
 		deferrable = deferrable && (f.decision != tongs.Ask || f.deferrable(&in.Effects[i]))
 		last = f
 	}
 	v.Decision, v.Step, v.Rule, v.By = lead.decision, lead.step, lead.rule, v.Effects[at].By
-	if v.Decision == tongs.Ask && j.remember(&v) && j.granted(&v) {
+	answered := v.Decision == tongs.Ask && j.remember(&v) && j.granted(&v)
+	v.Outcome = v.Outcome || freed && runs && v.Decision == tongs.PreApproved
+	if answered {
 		return v
 	}
 	v.Deferrable = v.Decision == tongs.Ask && deferrable

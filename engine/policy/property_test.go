@@ -28,6 +28,9 @@ func (m maker) effect() tongs.Effect {
 		run("git push origin"), run("/bin/rm x"), run("./run.sh"), get("example.com"), get("api.example.com:8080"), post("example.com"),
 		unknown(tongs.EffectExecute), unknown(tongs.EffectWrite), unknown(tongs.EffectNetwork), tongs.Effect{})
 	e.MustAsk = m.chance(4)
+	if e.Kind == tongs.EffectWrite || e.Kind == tongs.EffectDelete {
+		e.Undoable, e.Own = m.chance(40), m.chance(10)
+	}
 	e.NoGrant = e.NoGrant || m.chance(5)
 	if e.Kind == tongs.EffectExecute && !e.Unknown && m.chance(30) {
 		e.Env = pick(m, []string{"LANG=C"}, []string{"TOOL=x"}, []string{"LANG=C", "TOOL=x y"}, []string{"TOOL=\x00$X"})
@@ -48,6 +51,9 @@ func (m maker) rule() tongs.Rule {
 	case 0:
 		r.Effects = tongs.Kinds(pick(m, tongs.EffectRead, tongs.EffectWrite, tongs.EffectDelete), tongs.EffectWrite)
 		r.Pattern = pick(m, "", "src/**", "src", "**/*.go", "a", "/cache/**")
+		if m.chance(30) {
+			r.Effects, r.Undoable, r.Fallback = tongs.Kinds(tongs.EffectWrite, tongs.EffectDelete), true, false
+		}
 	case 1:
 		r.Effects = tongs.Kinds(tongs.EffectExecute)
 		r.Pattern = pick(m, "", "git", "git log", "= git log", "rm", "*", "TOOL=x git", "= TOOL='x y' git log", "*=* git")

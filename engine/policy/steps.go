@@ -62,9 +62,10 @@ var table = [...]step{
 		Grants: true,
 	}, (*judge).steers},
 	{Row{
-		Step:   StepRule,
-		When:   "An `ask` or `preApproved` word about the tool or the effect, of any layer, or the tool's own say.",
-		Then:   "The strictest of them. A `preApproved` of an untrusted layer or of unreviewed code counts as absent.",
+		Step: StepRule,
+		When: "An `ask` or `preApproved` word about the tool or the effect, of any layer, or the tool's own say.",
+		Then: "The strictest of them. A `preApproved` of an untrusted layer or of unreviewed code counts as absent. " +
+			"`undoable: preApproved` counts for changes that undo takes back and for files that the session made; it lifts no `blocked` default.",
 		Grants: true,
 	}, (*judge).word},
 	{Row{

@@ -23,6 +23,8 @@ func Validate(r tongs.Rule) error {
 	case r.Outcome && (r.Decision != tongs.PreApproved || r.Effects != tongs.Kinds(tongs.EffectExecute) || r.Fallback):
 		return errors.New("what a program changes on a copy can be decided where a rule about commands pre-approves it; what is asked for or " +
 			"blocked is decided before anything runs")
+	case r.Undoable && (r.Effects == 0 || r.Effects&^undoableKinds != 0 || r.Fallback):
+		return errors.New("a rule about what can be undone is about effects of the kinds write and delete, and is no default")
 	case r.Pattern != "" && r.Effects == 0:
 		return fmt.Errorf("pattern %q: say which effects it is about: read, write, delete, execute or network", r.Pattern)
 	}
@@ -43,7 +45,9 @@ func Validate(r tongs.Rule) error {
 
 const (
 	pathKinds = tongs.EffectKinds(tongs.EffectRead | tongs.EffectWrite | tongs.EffectDelete)
-	allKinds  = pathKinds | tongs.EffectKinds(tongs.EffectExecute|tongs.EffectNetwork)
+	// undoableKinds are those that the journal can take back.
+	undoableKinds = tongs.EffectKinds(tongs.EffectWrite | tongs.EffectDelete)
+	allKinds      = pathKinds | tongs.EffectKinds(tongs.EffectExecute|tongs.EffectNetwork)
 )
 
 // family returns a kind that stands for all in the set, where their patterns are of one form, else 0.

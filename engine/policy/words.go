@@ -81,7 +81,7 @@ func (j *judge) gather(rules []tongs.Rule) (w words) {
 			if a.decision == tongs.Ask && r.Layer == tongs.LayerManaged {
 				w.managedAsk = first(w.managedAsk, r)
 			}
-			if !a.narrow {
+			if !a.narrow && !r.Undoable { // it is about no tool and no path, so it makes no exception for one
 				w.trusted, lifted[layer] = true, true
 			}
 		}
@@ -152,7 +152,16 @@ func (j *judge) apply(r *tongs.Rule) application {
 			return application{}
 		}
 	}
+	if r.Undoable && d == tongs.PreApproved && !j.undoable() {
+		return application{}
+	}
 	return application{meets: j.appliesToEffect(r, d), decision: d, narrow: narrow}
+}
+
+// undoable reports whether the effect at hand is one that undo takes back, or that is about the session's own file. What a
+// tool from outside does is not in the journal.
+func (j *judge) undoable() bool {
+	return (j.e.Undoable || j.e.Own) && !opaque(j.e) && j.spec.Source.BuiltIn()
 }
 
 // mayDelete reports whether a word about deletes bears on the effect: an unknown write may be one.
@@ -285,9 +294,11 @@ func first(a, b *tongs.Rule) *tongs.Rule {
 	}
 }
 
-// before orders rules of the same decision: more authority, more specific, then by their text.
+// before orders rules of the same decision: those about more than what can be undone, more authority, more specific, then by
+// their text.
 func before(a, b *tongs.Rule) bool {
 	return cmp.Or(
+		cmp.Compare(flag(a.Undoable), flag(b.Undoable)),
 		cmp.Compare(a.Layer, b.Layer),
 		cmp.Compare(specificity(b), specificity(a)),
 		cmp.Compare(a.Origin, b.Origin),

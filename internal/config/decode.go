@@ -83,7 +83,7 @@ func (l *layer) rule(pos *token.Position, r tongs.Rule) {
 	l.rules = append(l.rules, r)
 }
 
-// approval reads an approval mapping: default, tools, and mode where the whole file is meant. In the toolset of an
+// approval reads an approval mapping: default, tools, and mode and undoable where the whole file is meant. In the toolset of an
 // MCP server, prefix is what stands before the names of its tools.
 func (l *layer) approval(v value, toolset, prefix string, withMode bool) {
 	readers := map[string]func(value){
@@ -113,6 +113,12 @@ func (l *layer) approval(v value, toolset, prefix string, withMode bool) {
 		},
 	}
 	if withMode {
+		readers["undoable"] = func(v value) {
+			if w, ok := l.word(v, "preApproved", "ask"); ok {
+				d, _ := tongs.ParseDecision(w)
+				l.rule(v.pos, tongs.Rule{Effects: tongs.Kinds(tongs.EffectWrite, tongs.EffectDelete), Undoable: true, Decision: d})
+			}
+		}
 		if l.kind != tongs.LayerWorker {
 			readers["clients"] = func(v value) {
 				if w, ok := l.word(v, "ordinary", "all"); ok {
