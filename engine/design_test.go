@@ -69,7 +69,7 @@ func TestDesign4_TheRowSaysByWhichChannelAndWhom(t *testing.T) {
 		b.call("echo", `{"text":"x"}`)
 	}
 	for _, row := range b.rows(t) {
-		if row.Intent.Answered != "test:ada" || !strings.HasPrefix(row.Intent.Question, "q_") {
+		if row.Intent.Answered != "test:ada" || !strings.HasPrefix(row.Intent.Question, "q") {
 			t.Errorf("%+v", row.Intent)
 		}
 	}

@@ -54,7 +54,7 @@ func (d *desk) approving() (*mcp.ClientSession, *approver) {
 func (d *desk) callElsewhere(c *mcp.ClientSession, shows, tool string, args map[string]any) string {
 	d.t.Helper()
 	said := mcpCall(d.t, c, tool, args)
-	id := regexp.MustCompile(`tongs approvals approve (q_\w+)`).FindStringSubmatch(said)
+	id := regexp.MustCompile(`tongs approvals approve (q\w+)`).FindStringSubmatch(said)
 	if id == nil || !strings.HasPrefix(said, "APPROVAL_REQUIRED: "+tool+" must be approved by a person outside of the client") {
 		d.t.Fatalf("nobody else is to be asked about %s: %s", tool, said)
 	}

@@ -54,7 +54,7 @@ func TestMCPIsNotWidenedByItsClient(t *testing.T) {
 	edit := map[string]any{"path": "a.txt", "oldString": "one", "newString": "two"}
 	for _, args := range [][]string{{"--wait", "0s"}, {"--wait", "0s", "--mode", "all"}} {
 		c, _ := d.mcpClient(args...)
-		if said := mcpCall(t, c, "edit", edit); !strings.HasPrefix(said, "APPROVAL_REQUIRED") || !strings.Contains(said, "tongs approvals approve q_") {
+		if said := mcpCall(t, c, "edit", edit); !strings.HasPrefix(said, "APPROVAL_REQUIRED") || !strings.Contains(said, "tongs approvals approve q") {
 			t.Errorf("%v: %s", args, said)
 		}
 	}

@@ -196,7 +196,7 @@ func TestOutcomeApprovedElsewhere(t *testing.T) {
 		if code != 3 || !strings.Contains(stderr, "An approval is for exactly these changes") {
 			t.Fatalf("exit %d: %s", code, stderr)
 		}
-		return regexp.MustCompile(`q_\w+`).FindString(stderr)
+		return regexp.MustCompile(`\bq[0-9a-z]{20}\b`).FindString(stderr)
 	}
 	approve := func(id string, flags ...string) {
 		t.Helper()

@@ -192,7 +192,7 @@ func TestPromptAnsweredElsewhere(t *testing.T) {
 	c := d.terminal("call", "delete_file", "path=a.txt")
 	c.expect(chosen)
 	out, _, _ := d.run("approvals", "list")
-	id := regexp.MustCompile(`q_\w+`).FindString(out)
+	id := regexp.MustCompile(`\bq[0-9a-z]{20}\b`).FindString(out)
 	if _, stderr, code := d.run("approvals", "deny", id, "--reason", "elsewhere"); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
@@ -210,7 +210,7 @@ func TestDesign4_ApprovingNeedsARealTerminalAndATypedWord(t *testing.T) {
 		if code != 3 {
 			t.Fatalf("exit %d: %s", code, stderr)
 		}
-		return regexp.MustCompile(`q_\w+`).FindString(stderr)
+		return regexp.MustCompile(`\bq[0-9a-z]{20}\b`).FindString(stderr)
 	}
 	id := ask()
 	for _, wrong := range []string{"yes\r", "y\r", "\r", "\x1b", "\x03"} {
@@ -245,7 +245,7 @@ func TestApproveWithOtherArguments(t *testing.T) {
 	d := newDesk(t)
 	d.write("b.txt", "one\n")
 	_, stderr, _ := d.run("call", "edit", "path=a.txt", "oldString=one", "newString=two")
-	id := regexp.MustCompile(`q_\w+`).FindString(stderr)
+	id := regexp.MustCompile(`\bq[0-9a-z]{20}\b`).FindString(stderr)
 	c := d.terminal("approvals", "approve", id, "--args", `{"path":"a.txt","oldString":"one","newString":"three"}`)
 	c.expect(`with these arguments instead`)
 	c.typing(c.expect(`type (\w+) and press Enter: `)[1] + "\r")
@@ -283,7 +283,7 @@ func TestWatchAsksAtATerminal(t *testing.T) {
 	c.expect(`delete a.txt`)
 	c.expect(chosen)
 	c.typing("y")
-	if id := regexp.MustCompile(`q_\w+`).FindString(stderr); id == "" {
+	if id := regexp.MustCompile(`\bq[0-9a-z]{20}\b`).FindString(stderr); id == "" {
 		t.Fatal(stderr)
 	}
 	d.eventually(func() bool {

@@ -56,7 +56,7 @@ func TestServeOpensABrowser(t *testing.T) {
 	if err != nil || at.PID != cmd.Process.Pid {
 		t.Fatalf("%s: %v", data, err)
 	}
-	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=one", "newString=two"); code != exitRefused || !strings.Contains(stderr, at.URL+"/approvals#q_") {
+	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=one", "newString=two"); code != exitRefused || !strings.Contains(stderr, at.URL+"/approvals#q") {
 		t.Errorf("a question says (%d) %s", code, stderr)
 	}
 	res, err := http.Get(at.URL + "/healthz")

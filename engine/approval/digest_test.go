@@ -138,18 +138,18 @@ func TestCleanID(t *testing.T) {
 	if id := approval.NewID(); approval.CleanID(id) != id {
 		t.Errorf("%s is cleaned to %s", id, approval.CleanID(id))
 	}
-	if got := approval.CleanID(" Q_O1IL "); got != "q_0111" {
+	if got := approval.CleanID(" QO1IL "); got != "q0111" {
 		t.Errorf("%s", got)
 	}
 }
 
 func TestResolve(t *testing.T) {
-	ids := []string{"q_aaaa1111", "q_aaaa2222", "q_bbbb1111"}
+	ids := []string{"qaaaa1111", "qaaaa2222", "qbbbb1111"}
 	for _, tt := range []struct{ typed, want string }{
-		{"q_aaaa1111", "q_aaaa1111"},
-		{"aaaa2", "q_aaaa2222"},
-		{"b", "q_bbbb1111"},
-		{"2222", "q_aaaa2222"},
+		{"qaaaa1111", "qaaaa1111"},
+		{"aaaa2", "qaaaa2222"},
+		{"b", "qbbbb1111"},
+		{"2222", "qaaaa2222"},
 		{"aaaa", ""},
 		{"1111", ""},
 		{"222", ""},
@@ -161,10 +161,10 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%q: %q, %v", tt.typed, got, err)
 		}
 	}
-	if _, err := approval.Resolve("aaaa", ids); !strings.Contains(fmt.Sprint(err), "q_aaaa2222, q_aaaa1111") {
+	if _, err := approval.Resolve("aaaa", ids); !strings.Contains(fmt.Sprint(err), "qaaaa2222, qaaaa1111") {
 		t.Errorf("%v", err)
 	}
-	if _, err := approval.Resolve("q_bbbb1112", ids); !strings.Contains(fmt.Sprint(err), "nearest are q_bbbb1111") {
+	if _, err := approval.Resolve("qbbbb1112", ids); !strings.Contains(fmt.Sprint(err), "nearest are qbbbb1111") {
 		t.Errorf("%v", err)
 	}
 }
@@ -178,7 +178,7 @@ func BenchmarkDigest(b *testing.B) {
 
 func TestRedeemableWhenTheClockJumps(t *testing.T) {
 	at := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
-	q := &approval.Question{ID: "q_1234", Digest: "d", Expires: at.Add(time.Hour), Answer: &approval.Answer{Approved: true, At: at}}
+	q := &approval.Question{ID: "q1234", Digest: "d", Expires: at.Add(time.Hour), Answer: &approval.Answer{Approved: true, At: at}}
 	for name, test := range map[string]struct {
 		now    time.Time
 		ticket string
@@ -188,12 +188,29 @@ func TestRedeemableWhenTheClockJumps(t *testing.T) {
 		"clocks differ a little": {at.Add(-time.Second), "", true},
 		"set back":               {at.Add(-time.Hour), "", false},
 		"set forward":            {at.Add(24 * time.Hour), "", false},
-		"set forward, ticket":    {at.Add(24 * time.Hour), "q_1234", false},
-		"late, with a ticket":    {at.Add(30 * time.Minute), "q_1234", true},
-		"another ticket":         {at.Add(time.Minute), "q_9999", false},
+		"set forward, ticket":    {at.Add(24 * time.Hour), "q1234", false},
+		"late, with a ticket":    {at.Add(30 * time.Minute), "q1234", true},
+		"another ticket":         {at.Add(time.Minute), "q9999", false},
 	} {
 		if got := approval.Redeemable(q, "d", test.ticket, 10*time.Minute, test.now); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// An ID stays what it is when Markdown shows it, and its short form names it.
+func TestIDsSurviveMarkdown(t *testing.T) {
+	var ids []string
+	for range 20 {
+		id := approval.NewID()
+		if strings.ContainsAny(id, "_*`~<>[]()#!|\\") {
+			t.Errorf("%s has a sign of Markdown", id)
+		}
+		ids = append(ids, id)
+	}
+	for _, id := range ids {
+		if got, err := approval.Resolve(approval.Short(id), ids); got != id {
+			t.Errorf("%s: %s is %q, %v", id, approval.Short(id), got, err)
 		}
 	}
 }

@@ -8,14 +8,25 @@ import (
 )
 
 const (
-	idKind   = "q"
-	idPrefix = idKind + "_"
+	// idPrefix begins every ID. There is no sign after it: Markdown makes emphasis of underscores and asterisks, and a person
+	// copies IDs from where an agent wrote them.
+	idPrefix = "q"
 	// idDigits are those of package id, without letters that look like others.
 	idDigits = "0123456789abcdefghjkmnpqrstvwxyz"
+	// minTail is how much of the end of an ID names it; shortTail is how much Short leaves.
+	minTail, shortTail = 4, 5
 )
 
 // NewID returns an ID for a question.
-func NewID() string { return id.New(idKind) }
+func NewID() string { return strings.Replace(id.New(idPrefix), "_", "", 1) }
+
+// Short returns an ID in the form that is easy to type. It names the same question, except by a rare chance.
+func Short(id string) string {
+	if len(id) <= len(idPrefix)+shortTail {
+		return id
+	}
+	return idPrefix + id[len(id)-shortTail:]
+}
 
 // ownID reports whether an ID that the caller chose can be kept.
 func ownID(id string) bool {
@@ -23,33 +34,29 @@ func ownID(id string) bool {
 	return ok && len(digits) >= minTail && len(digits) <= 32 && strings.Trim(digits, idDigits) == ""
 }
 
-// CleanID returns an ID as it was meant: typed in capitals, without the q_, with o for 0 or l for 1.
+// CleanID returns an ID as it was meant: typed in capitals, with o for 0 or l for 1.
 func CleanID(typed string) string {
-	id := strings.ToLower(strings.TrimSpace(typed))
-	id = strings.NewReplacer("o", "0", "i", "1", "l", "1").Replace(strings.TrimPrefix(id, idPrefix))
-	return idPrefix + id
+	return strings.NewReplacer("o", "0", "i", "1", "l", "1").Replace(strings.ToLower(strings.TrimSpace(typed)))
 }
 
-// minTail is how much of the end of an ID names it.
-const minTail = 4
-
-// Resolve returns the one of ids that the typed ID means: the same, or the only one that starts with it or ends in it.
-// Otherwise it returns a *NotFoundError that names the nearest.
+// Resolve returns the one of ids that the typed ID means: the same, or the only one that starts with it or ends in it, with or
+// without the q. Otherwise it returns a *NotFoundError that names the nearest.
 func Resolve(typed string, ids []string) (string, error) {
 	id := CleanID(typed)
+	tail := strings.TrimPrefix(id, idPrefix)
+	ends := func(known, end string) bool { return len(end) >= minTail && strings.HasSuffix(known, end) }
 	var fits []string
 	for _, known := range ids {
 		if known == id {
 			return known, nil
 		}
-		tail := id[len(idPrefix):]
-		if tail != "" && strings.HasPrefix(known, id) || len(tail) >= minTail && strings.HasSuffix(known, tail) {
+		if tail != "" && (strings.HasPrefix(known, id) || strings.HasPrefix(known, idPrefix+id) || ends(known, id) || ends(known, tail)) {
 			fits = append(fits, known)
 		}
 	}
 	switch len(fits) {
 	case 0:
-		return "", &NotFoundError{ID: typed, Near: nearest(id, ids)}
+		return "", &NotFoundError{ID: typed, Near: nearest(idPrefix+tail, ids)}
 	case 1:
 		return fits[0], nil
 	default:

@@ -157,7 +157,7 @@ func replaced(s string, saved map[string]string) string {
 
 var (
 	stateField = regexp.MustCompile(`"requestState":"([^"]+)"`)
-	questionID = regexp.MustCompile(`\bq_[0-9a-z]+\b`)
+	questionID = regexp.MustCompile(`\bq[0-9a-z]{20}\b`)
 	listed     = regexp.MustCompile(`"tools":\[.*\]`)
 	moments    = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)`)
 )

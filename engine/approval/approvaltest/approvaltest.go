@@ -84,7 +84,7 @@ func get(t *testing.T, s approval.Store, id string) approval.Question {
 
 func roundTrip(t *testing.T, s approval.Store) {
 	q := mustOpen(t, s, Question("d1"))
-	if !strings.HasPrefix(q.ID, "q_") || q.Digest != "d1" || q.Preview != "-old\n+new" {
+	if !strings.HasPrefix(q.ID, "q") || q.Digest != "d1" || q.Preview != "-old\n+new" {
 		t.Errorf("%+v", q)
 	}
 	if got := get(t, s, q.ID); got.StateAt(time.Now()) != approval.Pending || string(got.Args) != `{"path":"a.go"}` || got.Effects[0].Version != "v1" {
@@ -180,11 +180,11 @@ func invalid(t *testing.T, s approval.Store) {
 }
 
 func ids(t *testing.T, s approval.Store) {
-	if _, err := s.Get(t.Context(), "q_nothing"); !errors.Is(err, approval.ErrNotFound) {
+	if _, err := s.Get(t.Context(), "qnothing"); !errors.Is(err, approval.ErrNotFound) {
 		t.Errorf("empty store: %v", err)
 	}
 	own := Question("d0")
-	own.ID = "q_00000000000000000001"
+	own.ID = "q00000000000000000001"
 	if got := mustOpen(t, s, own).ID; got != own.ID {
 		t.Errorf("its own ID became %s", got)
 	}
@@ -197,21 +197,21 @@ func ids(t *testing.T, s approval.Store) {
 		t.Error("an ID of another form was kept")
 	}
 	q := mustOpen(t, s, Question("d1"))
-	for _, typed := range []string{q.ID, strings.ToUpper(q.ID), q.ID[2:], q.ID[:len(q.ID)-1], q.ID[len(q.ID)-5:], " " + q.ID + "\n"} {
+	for _, typed := range []string{q.ID, strings.ToUpper(q.ID), q.ID[1:], q.ID[:len(q.ID)-1], q.ID[len(q.ID)-5:], " " + q.ID + "\n"} {
 		if got, err := s.Get(t.Context(), typed); err != nil || got.ID != q.ID {
 			t.Errorf("%q: %s, %v", typed, got.ID, err)
 		}
 	}
 	var missing *approval.NotFoundError
-	if err := s.Answer(t.Context(), "q_zzzzzzzz", yes); !errors.As(err, &missing) || len(missing.Near) == 0 {
+	if err := s.Answer(t.Context(), "qzzzzzzzz", yes); !errors.As(err, &missing) || len(missing.Near) == 0 {
 		t.Errorf("%v", err)
 	}
-	for _, typed := range []string{"", "q_", "%", "q_%"} {
+	for _, typed := range []string{"", "q", "%", "q%"} {
 		if _, err := s.Get(t.Context(), typed); !errors.Is(err, approval.ErrNotFound) {
 			t.Errorf("%q: %v", typed, err)
 		}
 	}
-	if _, err := s.Wait(t.Context(), "q_zzzzzzzz"); !errors.Is(err, approval.ErrNotFound) {
+	if _, err := s.Wait(t.Context(), "qzzzzzzzz"); !errors.Is(err, approval.ErrNotFound) {
 		t.Errorf("wait: %v", err)
 	}
 }

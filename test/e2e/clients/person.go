@@ -79,7 +79,7 @@ func (p *person) fail(err error) {
 }
 
 // questionID is how the refusal of a call names its question.
-var questionID = regexp.MustCompile(`\bq_[0-9a-z]+`)
+var questionID = regexp.MustCompile(`\bq[0-9a-hjkmnp-tv-z]{20}\b`)
 
 // late approves the question that a refusal names.
 func (p *person) late(ctx context.Context, refusal string) error {
