@@ -150,7 +150,7 @@ func (d *decision) newQuestion(open []tongs.Effect) approval.Question {
 	q := approval.Question{
 		ID: approval.NewID(), Call: d.call.ID, Asker: d.info(), Session: d.call.Session, Agents: d.call.Agents, Tool: d.spec.Name,
 		Title: d.spec.DisplayName(), Source: d.spec.Source, Args: d.call.Args, Reason: d.call.Reason,
-		Message: d.message(), Why: d.verdict.Reason, Kind: d.kind(), Effects: d.effects,
+		Message: d.message(), Why: d.verdict.Reason, Kind: d.kind(), Effects: approval.ByGravity(askedFirst(d.effects, open)),
 		Notes: slices.Clone(d.notes), Scopes: []approval.Scope{approval.Once}, Created: time.Now(), Elsewhere: d.must(),
 	}
 	for _, what := range d.sent {
@@ -163,15 +163,38 @@ func (d *decision) newQuestion(open []tongs.Effect) approval.Question {
 		if q.Scopes = append(q.Scopes, approval.Session); !d.verdict.SessionOnly {
 			q.Scopes = append(q.Scopes, approval.Always)
 		}
-		for _, cover := range policy.Propose(open) {
-			q.Remember = append(q.Remember, cover.String())
-		}
+		q.Remember, q.RememberFiles = lines(policy.Propose(open)), lines(policy.ProposeFiles(open))
 	}
 	q.Digest = approval.Digest(approval.Subject{
 		Tool: d.spec.Name, Source: d.spec.Source, Args: d.call.Args, Effects: d.effects, Roots: d.engine.roots,
 		Dir: d.dir.String(), Agents: d.call.Agents, Rerun: d.sent,
 	})
 	return q
+}
+
+// askedFirst returns the effects, those first that somebody must be asked about.
+func askedFirst(effects, open []tongs.Effect) []tongs.Effect {
+	asked := make(map[string]bool, len(open))
+	for _, e := range open {
+		asked[e.String()] = true
+	}
+	sorted := make([]tongs.Effect, 0, len(effects))
+	var rest []tongs.Effect
+	for _, e := range effects {
+		if asked[e.String()] {
+			sorted = append(sorted, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	return append(sorted, rest...)
+}
+
+func lines(covers []policy.Cover) (list []string) {
+	for _, cover := range covers {
+		list = append(list, cover.String())
+	}
+	return list
 }
 
 // remember keeps an approval that reaches further than this call.

@@ -281,3 +281,23 @@ func TestCustomToolThatShadowsABuiltInInheritsNoGrant(t *testing.T) {
 		t.Errorf("asked %d times, out is %q", b.person.count(), b.read(t, "out"))
 	}
 }
+
+// A typing error in what should be remembered costs another question, and not the call.
+func TestUnreadableRuleIsAskedAgain(t *testing.T) {
+	b := setup(t, []tongs.Tool{writer(t, tongs.Spec{})})
+	asked := 0
+	b.person.answer = func(q approval.Question) approval.Answer {
+		if asked++; asked == 1 {
+			return approval.Answer{Approved: true, Scope: approval.Session, Remember: []string{"wriet out"}}
+		}
+		if len(q.Notes) == 0 || !strings.Contains(q.Notes[0], "wriet") {
+			t.Errorf("asked again with %q", q.Notes)
+		}
+		return approval.Answer{Approved: true, Scope: approval.Session, Remember: q.RememberFiles}
+	}
+	must(t, b.call("echo", `{"text":"x"}`), "")
+	must(t, b.call("echo", `{"text":"y"}`), "")
+	if asked != 2 {
+		t.Errorf("asked %d times", asked)
+	}
+}

@@ -98,6 +98,12 @@ func New(opt Options) (*Engine, error) {
 	if opt.Approval == nil {
 		opt.Approval = &approval.Desk{}
 	}
+	if opt.Approval.Check == nil {
+		opt.Approval.Check = func(line string) error {
+			_, err := policy.ParseCover(line)
+			return err
+		}
+	}
 	if opt.Grants == nil {
 		opt.Grants = policy.NewMemoryBook()
 	}

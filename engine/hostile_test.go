@@ -187,7 +187,7 @@ func TestNeedToSendIsNotThePlannedFetch(t *testing.T) {
 	b := setup(t, []tongs.Tool{get}, func(o *engine.Options) { o.HTTP = fetch.http })
 	b.person.answer = yes
 	must(t, b.call("echo", `{"text":"x"}`), "")
-	if runs != 2 || b.person.count() != 1 || !b.person.last().Effects[1].Sends {
+	if runs != 2 || b.person.count() != 1 || !b.person.last().Effects[0].Sends {
 		t.Errorf("ran %d times, asked %d times", runs, b.person.count())
 	}
 	b.person.answer = no

@@ -230,12 +230,13 @@ func (d *decision) newOutcomeQuestion(changes []tongs.Change, notes []string) ap
 	}
 	q := all.newQuestion(all.effects)
 	q.Elsewhere = q.Elsewhere || d.verdict.Step == policy.StepMustAsk
-	q.Effects = all.effects[:min(len(all.effects), maxShown)]
+	q.Effects = q.Effects[:min(len(q.Effects), maxShown)]
 	listed := slices.Clone(changes)
 	measure(listed)
 	if len(listed) > maxShown { // what tells of most comes first
 		approval.Fold(listed)
 	}
+	approval.SortChanges(listed)
 	q.Changes, q.ChangeCount = listed[:min(len(listed), maxShown)], len(listed)
 	q.Message = fmt.Sprintf("%s (ran on a copy: %s)", d.title(), summary(changes))
 	q.Notes = append(q.Notes, notes...)

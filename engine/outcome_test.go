@@ -178,11 +178,11 @@ func TestManyChangesAreTold(t *testing.T) {
 	}
 	must(t, b.call("echo", `{"text":"x"}`), "")
 	q := b.person.last()
-	if lib := q.Changes[0]; q.ChangeCount != 602 || len(q.Changes) != 500 || lib.Path.Rel != "lib" || lib.Below != 600 || lib.After != 6000 {
-		t.Errorf("%d changes, listed %d, first %+v", q.ChangeCount, len(q.Changes), lib)
+	if lib := q.Changes[1]; q.ChangeCount != 602 || len(q.Changes) != 500 || lib.Path.Rel != "lib" || lib.Below != 600 || lib.After != 6000 {
+		t.Errorf("%d changes, listed %d, second %+v", q.ChangeCount, len(q.Changes), lib)
 	}
-	if q.Changes[1].Path.Rel != "old.txt" || !slices.Equal(run.kept, []string{"added lib/599"}) {
-		t.Errorf("second %+v, kept %q", q.Changes[1], run.kept)
+	if q.Changes[0].Path.Rel != "old.txt" || !slices.Equal(run.kept, []string{"added lib/599"}) {
+		t.Errorf("first %+v, kept %q", q.Changes[0], run.kept)
 	}
 }
 
@@ -320,5 +320,24 @@ func TestLargeOutcomes(t *testing.T) {
 	must(t, b.call("echo", `{"text":"x"}`), "")
 	if !slices.Equal(run.kept, []string{"modified f29999"}) {
 		t.Errorf("kept %q", run.kept)
+	}
+}
+
+// However many harmless changes there are, the grave ones are among those that a person is shown, and first.
+func TestGraveChangesAreNotHiddenBehindHarmlessOnes(t *testing.T) {
+	run := &copying{}
+	for i := range 700 {
+		run.changes = append(run.changes, change(tongs.Modified, fmt.Sprintf("a%03d.txt", i)))
+	}
+	run.changes = append(run.changes, change(tongs.Deleted, "z.txt"), change(tongs.Added, "zz/.envrc"))
+	b := setup(t, []tongs.Tool{contained(t)}, onCopies(run))
+	b.person.answer = yes
+	must(t, b.call("echo", `{"text":"x"}`), "")
+	q := b.person.last()
+	if q.Changes[0].Path.Rel != "zz/.envrc" || q.Changes[1].Path.Rel != "z.txt" {
+		t.Errorf("first %v and %v", q.Changes[0].Path, q.Changes[1].Path)
+	}
+	if q.Effects[0].Path.Rel != "zz/.envrc" || q.Effects[1].Path.Rel != "z.txt" || len(q.Effects) != 500 {
+		t.Errorf("effects %d, first %v and %v", len(q.Effects), q.Effects[0], q.Effects[1])
 	}
 }

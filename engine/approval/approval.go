@@ -24,10 +24,11 @@ type Question struct {
 	Source tongs.Source    `json:"source"`
 	Args   json.RawMessage `json:"args"`
 	// Reason is the agent's own word; Message says what the call would do; Why says which rule made it a question.
-	Reason  string         `json:"reason,omitempty"`
-	Message string         `json:"message"`
-	Why     string         `json:"why"`
-	Kind    tongs.Kind     `json:"kind"`
+	Reason  string     `json:"reason,omitempty"`
+	Message string     `json:"message"`
+	Why     string     `json:"why"`
+	Kind    tongs.Kind `json:"kind"`
+	// Effects are what the call would do, the gravest first, and of equal ones those that are asked about first.
 	Effects []tongs.Effect `json:"effects"`
 	// Preview is usually a unified diff.
 	Preview string `json:"preview,omitempty"`
@@ -42,9 +43,12 @@ type Question struct {
 	Notes []string `json:"notes,omitempty"`
 	// Scopes are the scopes that an approval may have, the narrowest first; Remember are the patterns that a wider
 	// one would save, as a person may edit them.
-	Scopes    []Scope  `json:"scopes"`
-	Remember  []string `json:"remember,omitempty"`
-	Workspace string   `json:"workspace,omitempty"`
+	Scopes   []Scope  `json:"scopes"`
+	Remember []string `json:"remember,omitempty"`
+	// RememberFiles are the patterns for the same on every file of the workspace, for an approval of the scope session;
+	// empty where that cannot be approved.
+	RememberFiles []string `json:"rememberFiles,omitempty"`
+	Workspace     string   `json:"workspace,omitempty"`
 	// Elsewhere is set where something must be asked: whoever made the call can refuse it, and cannot approve it.
 	Elsewhere bool      `json:"elsewhere,omitempty"`
 	Created   time.Time `json:"created"`

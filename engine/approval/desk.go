@@ -34,6 +34,9 @@ type Desk struct {
 	Hint func(id string) string
 	// Previews keeps what is too long to stand in a question; nil keeps none.
 	Previews *Previews
+	// Check says what is wrong with a line that an approval would remember; nil takes any. An engine sets it. An answer with a
+	// line that it refuses is none: the question is asked again and says why.
+	Check func(line string) error
 }
 
 // Ask asks the question and returns it with its answer, taken: the identical call will have to ask again. Equal
@@ -74,9 +77,13 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Question, error) {
 			return answered, nil
 		}
 		taken, ok, err := d.Store.Redeem(context.WithoutCancel(ctx), answered.Digest, answered.ID)
+		unread := d.unread(taken.Answer)
 		switch {
 		case err != nil:
 			return answered, fmt.Errorf("the answer to question %s cannot be taken: %w", answered.ID, err)
+		case ok && unread != nil:
+			q.Notes = append(slices.Clone(q.Notes), unusable(unread))
+			continue
 		case ok:
 			return taken, nil
 		case shared(answered.Answer):
@@ -88,6 +95,22 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Question, error) {
 		}
 	}
 }
+
+// unread says why what an answer would remember cannot be read, nil where it can.
+func (d *Desk) unread(a *Answer) error {
+	if a == nil || !a.Approved || d.Check == nil {
+		return nil
+	}
+	for _, line := range a.Remember {
+		if err := d.Check(line); err != nil {
+			return fmt.Errorf("%w: the rule %w", ErrInvalid, err)
+		}
+	}
+	return nil
+}
+
+// unusable tells a person who is asked again why.
+func unusable(err error) string { return "the last answer could not be used: " + err.Error() }
 
 // shared reports whether an answer holds for every call that asked.
 func shared(a *Answer) bool { return !a.Approved || a.Scope != Once && len(a.Args) == 0 }
@@ -106,10 +129,15 @@ func unanswered(q Question) (Question, bool) {
 
 // reply is what a channel returned.
 type reply struct {
+	from   Channel
+	tries  int
 	answer *Answer
 	caller bool
 	err    error
 }
+
+// maxTries is how often a channel shows a question whose answers cannot be used.
+const maxTries = 3
 
 // asCaller makes a channel of one to the caller, for a moment: who answered is noted beside it.
 type asCaller struct{ CallerChannel }
@@ -122,16 +150,16 @@ func (d *Desk) await(ctx context.Context, q Question) (Question, error) {
 	defer stop()
 	showing := len(d.Channels) + len(d.Callers)
 	replies := make(chan reply, showing)
-	ask := func(c Channel, caller bool) {
+	ask := func(c Channel, caller bool, q Question, tries int) {
 		r := show(asking, c, q)
-		r.caller = caller
+		r.from, r.caller, r.tries = c, caller, tries
 		replies <- r
 	}
 	for _, c := range d.Channels {
-		go ask(c, false)
+		go ask(c, false, q, 1)
 	}
 	for _, c := range d.Callers {
-		go ask(asCaller{c}, true)
+		go ask(asCaller{c}, true, q, 1)
 	}
 	over := make(chan reply, 1)
 	var ended Question
@@ -167,6 +195,12 @@ func (d *Desk) await(ctx context.Context, q Question) (Question, error) {
 			}
 			if fault != nil {
 				faults = append(faults, fault)
+			}
+			if r.answer != nil && errors.Is(fault, ErrInvalid) && !errors.Is(fault, errOwnCall) && r.tries < maxTries {
+				again := q
+				again.Notes = append(slices.Clone(q.Notes), unusable(fault))
+				showing++
+				go ask(r.from, r.caller, again, r.tries+1)
 			}
 			answered = answered || r.answer != nil && fault == nil // Wait tells by whom
 		case <-patience.C:
@@ -215,6 +249,9 @@ func (d *Desk) take(ctx context.Context, q Question, r reply) (fault, err error)
 	a := *r.answer
 	if a.ByCaller = r.caller; a.Approved && a.ByCaller && q.Elsewhere {
 		return errOwnCall, nil
+	}
+	if err := d.unread(&a); err != nil {
+		return err, nil
 	}
 	err = d.Store.Answer(ctx, q.ID, a)
 	switch {
@@ -269,7 +306,7 @@ func (d *Desk) Redeem(ctx context.Context, digest, ticket string) (*Question, er
 		return nil, nil
 	}
 	q, ok, err := d.Store.Redeem(ctx, digest, ticket)
-	if err != nil || !ok {
+	if err != nil || !ok || d.unread(q.Answer) != nil {
 		return nil, err
 	}
 	return &q, nil

@@ -324,3 +324,104 @@ func ExampleDesk() {
 	fmt.Println(q.Answer.Approved, q.Answer.Reason, err)
 	// Output: false only reading is fine <nil>
 }
+
+// A line that cannot be remembered makes the answer invalid, not the call: the channel shows the question again and says why.
+func TestAnswerThatCannotBeRememberedIsAskedForAgain(t *testing.T) {
+	var notes []string
+	person := approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		notes = append(notes, strings.Join(q.Notes, "; "))
+		line := "wrte a"
+		if len(notes) > 1 {
+			line = "write a"
+		}
+		return approval.Answer{Approved: true, Scope: approval.Session, Remember: []string{line}}, nil
+	})
+	d := newDesk(person)
+	d.Check = func(line string) error {
+		if !strings.HasPrefix(line, "write ") {
+			return fmt.Errorf("%q has no kind", line)
+		}
+		return nil
+	}
+	q := approvaltest.Question("d")
+	q.Scopes = []approval.Scope{approval.Once, approval.Session}
+	got, err := d.Ask(t.Context(), q)
+	if err != nil || got.Answer.Remember[0] != "write a" {
+		t.Fatalf("%+v, %v", got.Answer, err)
+	}
+	if len(notes) != 2 || !strings.Contains(notes[1], `the last answer could not be used`) || !strings.Contains(notes[1], `"wrte a" has no kind`) {
+		t.Errorf("shown with %q", notes)
+	}
+}
+
+// An answer of another process that cannot be remembered is asked about again too, and a late one counts for nothing.
+func TestStoredAnswerThatCannotBeRememberedIsNone(t *testing.T) {
+	d := newDesk()
+	d.Check = func(string) error { return errors.New("is wrong") }
+	d.Wait = time.Hour
+	q := approvaltest.Question("d")
+	q.Scopes = []approval.Scope{approval.Once, approval.Session}
+	done := make(chan approval.Question)
+	go func() {
+		got, _ := d.Ask(t.Context(), q)
+		done <- got
+	}()
+	answer := func(a approval.Answer) approval.Question {
+		for {
+			if list, _ := d.Store.List(t.Context(), true); len(list) == 1 {
+				mustNot(t, d.Store.Answer(t.Context(), list[0].ID, a))
+				return list[0]
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	answer(approval.Answer{Approved: true, Scope: approval.Session, Remember: []string{"x"}})
+	if again := answer(yes); len(again.Notes) == 0 || !strings.Contains(again.Notes[0], "is wrong") {
+		t.Errorf("asked again with %q", again.Notes)
+	}
+	if got := <-done; !got.Answer.Approved || got.Answer.Scope != approval.Once {
+		t.Errorf("%+v", got.Answer)
+	}
+	late, err := d.Store.Open(t.Context(), q)
+	mustNot(t, err)
+	mustNot(t, d.Store.Answer(t.Context(), late.ID, approval.Answer{Approved: true, Scope: approval.Session, Remember: []string{"x"}}))
+	if got, err := d.Redeem(t.Context(), "d", ""); got != nil || err != nil {
+		t.Errorf("redeemed %+v, %v", got, err)
+	}
+}
+
+func mustNot(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGravestEffectsComeFirst(t *testing.T) {
+	path := func(kind tongs.EffectKind, name string) tongs.Effect {
+		return tongs.Effect{Kind: kind, Path: tongs.Path{Rel: name}}
+	}
+	secret, protected, steers := path(tongs.EffectRead, ".env"), path(tongs.EffectWrite, ".envrc"), path(tongs.EffectWrite, "AGENTS.md")
+	secret.MustAsk, protected.MustAsk, steers.Steers = true, true, true
+	fresh, elsewhere := path(tongs.EffectWrite, "new"), path(tongs.EffectWrite, "a")
+	fresh.Version, elsewhere.Path.Root = tongs.Absent, "cache"
+	want := []tongs.Effect{
+		{Kind: tongs.EffectNetwork, Host: "a.test", Sends: true},
+		secret, protected, steers, path(tongs.EffectDelete, "old"),
+		{Kind: tongs.EffectExecute, Unknown: true},
+		{Kind: tongs.EffectNetwork, Host: "a.test"},
+		{Kind: tongs.EffectExecute, Argv: []string{"./run.sh"}},
+		{Kind: tongs.EffectExecute, Argv: []string{"ls"}},
+		elsewhere,
+		path(tongs.EffectWrite, "a"), fresh, path(tongs.EffectRead, "a"),
+	}
+	for shift := range want {
+		got := approval.ByGravity(append(append([]tongs.Effect{}, want[shift:]...), want[:shift]...))
+		for i := range want {
+			equal := got[i].String() == want[i].String() && got[i].Path == want[i].Path
+			if ties := i == 8 || i == 9; !equal && !ties { // they are as grave as each other
+				t.Errorf("shifted by %d: at %d %v, want %v", shift, i, got[i], want[i])
+			}
+		}
+	}
+}

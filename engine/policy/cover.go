@@ -61,6 +61,29 @@ func Propose(effects []tongs.Effect) []Cover {
 	return covers
 }
 
+// ProposeFiles returns covers for effects of the same kinds on every file of the workspace. It returns nil where one of the
+// effects is on something else, or is covered by its own name at most.
+func ProposeFiles(effects []tongs.Effect) []Cover {
+	var covers []Cover
+	for i := range effects {
+		e := &effects[i]
+		c, ok := proposal(e)
+		if !ok || !e.Kind.OnPath() || e.Path.Root != tongs.WorkspaceRoot || e.Steers {
+			return nil
+		}
+		if c.Pattern = everyFile; !c.Covers(*e) {
+			return nil
+		}
+		if !slices.Contains(covers, c) {
+			covers = append(covers, c)
+		}
+	}
+	return covers
+}
+
+// everyFile is the pattern for every path of the workspace, and of no other zone.
+const everyFile = "**"
+
 // proposal returns the narrowest cover for one effect.
 func proposal(e *tongs.Effect) (c Cover, ok bool) {
 	if !grantable(e) {

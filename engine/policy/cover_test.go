@@ -257,3 +257,23 @@ func TestMemoryBookConcurrently(t *testing.T) {
 		t.Errorf("%d grants left, %v", len(list), err)
 	}
 }
+
+func TestProposeFilesCoversEveryFileOfTheWorkspace(t *testing.T) {
+	covers := policy.ProposeFiles(effects(read("src/a.go"), write("src/a.go"), write("b.go")))
+	if len(covers) != 2 || covers[0].String() != "read **" || covers[1].String() != "write **" {
+		t.Fatalf("%v", covers)
+	}
+	secret, steers := write("c"), write("AGENTS.md")
+	secret.MustAsk, steers.Steers = true, true
+	zone := tongs.Effect{Kind: tongs.EffectWrite, Path: tongs.Path{Root: "cache", Rel: "a"}}
+	for _, e := range effects(secret, remove("a"), zone, run("ls"), get("example.com"), unknown(tongs.EffectWrite)) {
+		if covers[1].Covers(e) {
+			t.Errorf("%v is covered by %v", e, covers[1])
+		}
+	}
+	for _, e := range effects(secret, steers, remove("a"), zone, run("ls"), get("example.com"), unknown(tongs.EffectWrite)) {
+		if got := policy.ProposeFiles(effects(write("b"), e)); got != nil {
+			t.Errorf("%v: proposed %v", e, got)
+		}
+	}
+}
