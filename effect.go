@@ -194,6 +194,10 @@ type Effect struct {
 	// Incidental marks an effect that comes with another one of the call, such as the new file that a command makes: where
 	// no rule covers it, it is allowed if the others are.
 	Incidental bool `json:"incidental,omitempty"`
+	// Confined marks an unknown effect on paths that reaches no more than the full sandbox shows to every program of the
+	// call, or gives to it alone. Where nobody said anything about such a read, the sandbox decides what can be read. In a
+	// Permit the mark is a condition: the program runs in the full sandbox or not at all.
+	Confined bool `json:"confined,omitempty"`
 	// Sends marks a network effect that carries data out: a body, a credential, a method other than GET or HEAD.
 	Sends bool `json:"sends,omitempty"`
 	// Undoable marks a write or delete of which the journal keeps what it replaces, so that undo brings it back. Own marks

@@ -121,6 +121,19 @@ func (d *decision) judge(ctx context.Context) error {
 	return nil
 }
 
+// bound returns the effects as a permit has them: a read that only the sandbox makes harmless stays bound to it. What a
+// person, a rule or the mode allowed does not.
+func (d *decision) bound() []tongs.Effect {
+	effects := slices.Clone(d.effects)
+	for i := range effects {
+		if effects[i].Confined && !d.deferred && i < len(d.verdict.Effects) {
+			by := d.verdict.Effects[i]
+			effects[i].Confined = by.Decision == tongs.PreApproved && by.Step == policy.StepDefault && by.Rule == nil
+		}
+	}
+	return effects
+}
+
 // based is what the decision about the input rests on.
 func (d *decision) based(in policy.Input) policy.Basis {
 	b := in.Basis()

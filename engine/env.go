@@ -84,7 +84,7 @@ func (r *running) permit() *tongs.Permit {
 	w := r.walk
 	call := *w.call
 	call.Tool = w.spec.Name
-	p := tongs.NewPermit(&r.life, &call, w.decision.effects, w.caller.zones(), r)
+	p := tongs.NewPermit(&r.life, &call, w.decision.bound(), w.caller.zones(), r)
 	if w.decision.deferred || w.decision.onCopy {
 		p.RunOnCopy()
 	}

@@ -31,6 +31,13 @@ func TestDeferrable(t *testing.T) {
 		{"mode none", policy.Input{Effects: []tongs.Effect{run}, Mode: tongs.ModeNone}, false},
 		{"mode all", policy.Input{Effects: []tongs.Effect{run}, Mode: tongs.ModeAll}, false},
 		{"a read", policy.Input{Effects: []tongs.Effect{run, {Kind: tongs.EffectRead, Unknown: true}}}, false},
+		{"a read that the sandbox confines", policy.Input{Effects: []tongs.Effect{run, {Kind: tongs.EffectRead, Unknown: true, Confined: true}}}, true},
+		{"a confined read that may be blocked", policy.Input{
+			Effects: []tongs.Effect{run, {Kind: tongs.EffectRead, Unknown: true, Confined: true}}, Spec: &tongs.Spec{Name: "shell", Needs: tongs.Execute, Optional: tongs.Read},
+			Chain: word(tongs.Rule{Effects: tongs.Kinds(tongs.EffectRead), Pattern: "keys/**", Decision: tongs.Blocked}),
+		}, false},
+		{"a confined read that must be asked for", policy.Input{Effects: []tongs.Effect{run, {Kind: tongs.EffectRead, Unknown: true, Confined: true, MustAsk: true}}}, false},
+		{"a host that is called confined", policy.Input{Effects: []tongs.Effect{run, {Kind: tongs.EffectNetwork, Unknown: true, Confined: true}}}, false},
 		{"a host", policy.Input{Effects: []tongs.Effect{run, {Kind: tongs.EffectNetwork, Host: "example.com"}}}, false},
 		{"blocked", policy.Input{Effects: []tongs.Effect{run}, Chain: word(tongs.Rule{Tool: "shell", Decision: tongs.Blocked})}, false},
 		{"may be blocked", policy.Input{

@@ -145,11 +145,21 @@ func (f finding) stricter(g finding) bool {
 }
 
 // deferrable reports whether an ask can wait for what the call did: nobody's word made it, and a run on a copy shows it.
-// What is read, or leaves the machine, cannot be taken back.
+// What is read, or leaves the machine, cannot be taken back: a read can wait only where the sandbox of such a run hides what
+// must not be seen.
 func (f finding) deferrable(e *tongs.Effect) bool {
 	unsaid := f.cause == byNothing || f.cause == byPlan || f.cause == bySpec
-	return unsaid && (f.step == StepDefault || f.step == StepAsk) &&
-		(e.Kind == tongs.EffectExecute || e.Kind == tongs.EffectWrite || e.Kind == tongs.EffectDelete)
+	if !unsaid || f.step != StepDefault && f.step != StepAsk {
+		return false
+	}
+	switch e.Kind {
+	case tongs.EffectExecute, tongs.EffectWrite, tongs.EffectDelete:
+		return true
+	case tongs.EffectRead:
+		return e.Confined
+	default:
+		return false
+	}
 }
 
 // judge decides the effects of one call.

@@ -182,7 +182,8 @@ func undecided(now, decided []tongs.Effect) error {
 	for _, e := range now {
 		if !slices.ContainsFunc(decided, func(d tongs.Effect) bool {
 			return d.SameTarget(e) && (e.Version == d.Version || e.Version == "" && e.Kind != tongs.EffectExecute) &&
-				(e.Incidental || !d.Incidental) // what was free as a new file is not as one that is there by now
+				(e.Incidental || !d.Incidental) && // what was free as a new file is not as one that is there by now
+				(e.Confined || !d.Confined) // and what the sandbox shows is not what it hides
 		}) {
 			need.Effects = append(need.Effects, e)
 		}

@@ -137,7 +137,7 @@ func (p *process) policy() (sandbox.Policy, error) {
 	if p.background {
 		pol.Limits.Wall = -1
 	}
-	if cmd.Full {
+	if cmd.Full || slices.ContainsFunc(p.effects, func(e tongs.Effect) bool { return e.Confined }) {
 		pol.Require = sandbox.Properties()
 	}
 	if p.onCopy {

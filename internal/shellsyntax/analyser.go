@@ -112,10 +112,37 @@ func (in input) shared() input {
 // result finishes the analysis.
 func (a *analyser) result() *Analysis {
 	a.changedPrograms()
+	a.dropPrivate()
 	if len(a.effects) == 0 {
 		a.effect(tongs.Effect{Kind: tongs.EffectExecute, Argv: []string{":"}})
 	}
 	return &Analysis{Effects: a.effects, Commands: distinct(a.commands), Notes: a.notes, ReadOnly: !a.writes, ReadsOn: a.onward}
+}
+
+// dropPrivate leaves out what a command changes in private directories, where it changes nothing else: then every root is
+// read-only for it, and no link can lead there.
+func (a *analyser) dropPrivate() {
+	if a.writes {
+		return
+	}
+	kept, index := a.effects[:0], make(map[int]int, len(a.effects))
+	for i, e := range a.effects {
+		if e.Confined && e.Kind != tongs.EffectRead {
+			continue
+		}
+		index[i] = len(kept)
+		kept = append(kept, e)
+	}
+	a.effects = kept
+	for i := range a.commands {
+		var own []int
+		for _, was := range a.commands[i].Effects {
+			if now, ok := index[was]; ok {
+				own = append(own, now)
+			}
+		}
+		a.commands[i].Effects = own
+	}
 }
 
 // distinct leaves out commands that were met before in the same place with the same effects: text that was read both as
@@ -171,7 +198,7 @@ func (a *analyser) runsFile(e tongs.Effect, p tongs.Path) bool {
 
 // effect adds an effect, unless there is the same one already, and returns its index.
 func (a *analyser) effect(e tongs.Effect) int {
-	if e.Kind != tongs.EffectExecute && (e.Kind != tongs.EffectRead || e.Unknown) || e.Unknown || e.MustAsk {
+	if e.MustAsk || e.Unknown && !e.Confined || e.Kind != tongs.EffectExecute && e.Kind != tongs.EffectRead && !e.Confined {
 		a.writes = true
 	}
 	for i := range a.effects {
@@ -207,7 +234,7 @@ func (a *analyser) poison(why string) { a.unknown(tongs.EffectExecute, why) }
 
 // unknown adds an effect whose target cannot be told.
 func (a *analyser) unknown(kind tongs.EffectKind, why string) {
-	a.effect(tongs.Effect{Kind: kind, Unknown: true, Why: why})
+	a.effect(tongs.Effect{Kind: kind, Unknown: true, Confined: a.w.Confined && kind == tongs.EffectRead, Why: why})
 	a.markRisky(why)
 }
 

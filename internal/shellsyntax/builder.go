@@ -24,7 +24,7 @@ func lookupBuilder(name string) handler {
 		return goProgram
 	case "cargo", "rake", "just", "task", "mvn", "gradle", "ant", "tox", "pytest", "ninja", "cmake", "bazel", "dotnet",
 		"mix",
-		"bundle", "poetry", "uv", "pipenv", "docker", "podman", "deno", "bun", "npx", "bunx", "pnpx":
+		"bundle", "gem", "poetry", "uv", "pipenv", "docker", "podman", "deno", "bun", "npx", "bunx", "pnpx":
 		return builderProgram
 	}
 	return nil
@@ -40,6 +40,7 @@ func (a *analyser) runsWorkspace(name string) {
 func builderProgram(a *analyser, c ctx, st *state, words []arg) {
 	name := baseName(words[0].text)
 	a.runsWorkspace(name)
+	a.sends(words)
 	if name == "just" || name == "task" || name == "rake" {
 		given := st.clone()
 		for _, w := range words[1:] {
@@ -156,6 +157,7 @@ func plainValue(assignment string) bool {
 func npmProgram(a *analyser, c ctx, st *state, words []arg) {
 	name := baseName(words[0].text)
 	a.runsWorkspace(name)
+	a.sends(words)
 	a.builds(st, words, func(b *binding, at string) { b.packages(elements(words[1:]), at) })
 	for i, w := range words[1:] {
 		rest := words[i+2:]

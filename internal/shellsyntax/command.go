@@ -50,9 +50,14 @@ type World struct {
 	// Inherits reports whether the shell starts with a variable in its environment, so that assigning to it changes what
 	// the programs that it starts are given. Nil is a shell that may have started with any.
 	Inherits func(name string) bool
+	// Confined is set where the full sandbox runs the command to its end: whatever it reads, it reads there. Scratch and
+	// Shown count only then.
+	Confined bool
 	// Scratch are host directories that are empty when the command starts and gone when it ended, such as a private
-	// /tmp: reading and writing there is no effect.
+	// /tmp: effects there are confined ones, and none where the command changes nothing else.
 	Scratch []string
+	// Shown are host directories and files that the sandbox shows to every program: reading them is no effect.
+	Shown []string
 }
 
 // Options say how the text will be run.
@@ -75,7 +80,7 @@ type Analysis struct {
 	Commands []Simple
 	// Notes are for a person: what the effects cannot say.
 	Notes []string
-	// ReadOnly is true where every command is known to only read, and only inside the roots.
+	// ReadOnly is true where every command is known to only read, apart from private directories.
 	ReadOnly bool
 	// ReadsOn is true where a command may go on to read where the shell reads its commands from: what is written there
 	// next may not reach the shell.

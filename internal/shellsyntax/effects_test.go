@@ -26,7 +26,7 @@ func told(effects []tongs.Effect) []string {
 			target = strings.ReplaceAll(strings.Join(e.Argv, " "), "\x00", "«")
 		}
 		line := e.Kind.String() + " " + target
-		for mark, set := range map[string]bool{" must": e.MustAsk, " sends": e.Sends, " bound": e.Version != "" && e.Version != tongs.Absent} {
+		for mark, set := range map[string]bool{" must": e.MustAsk, " sends": e.Sends, " confined": e.Confined, " bound": e.Version != "" && e.Version != tongs.Absent} {
 			if set {
 				line += mark
 			}
@@ -321,8 +321,13 @@ func TestLookPath(t *testing.T) {
 func TestScratch(t *testing.T) {
 	s := newSite(t)
 	s.world.Scratch = []string{"/tmp-private"}
+	if got := strings.Join(told(analyse(t, s, "cat /tmp-private/x").Effects), "|"); got != "execute cat /tmp-private/x|read ?" {
+		t.Errorf("outside of a full sandbox: %s", got)
+	}
+	s.world.Confined = true
 	for src, want := range map[string]string{
-		"git log > /tmp-private/out; cat /tmp-private/out": "execute git log|execute cat /tmp-private/out",
+		"git log > /tmp-private/out; cat /tmp-private/out": "execute git log|execute cat /tmp-private/out|read ? confined",
+		"make > /tmp-private/out":                          "write ? confined|execute make bound|execute ?",
 		"cat /tmp-private/../etc/passwd":                   "execute cat /tmp-private/../etc/passwd|read ?",
 		"cat /tmp-private2/x":                              "execute cat /tmp-private2/x|read ?",
 	} {

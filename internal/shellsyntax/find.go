@@ -74,6 +74,11 @@ func (a *analyser) findWord(c ctx, st *state, words []arg, i int, starts []arg) 
 	switch w.text {
 	case "-delete":
 		a.unknown(tongs.EffectDelete, "find -delete deletes what it finds below "+source(starts))
+		for _, w := range starts {
+			if w.exact() && a.elsewhere(w.text) {
+				a.path(st, tongs.EffectDelete, w)
+			}
+		}
 		return i + 1
 	case "-newer", "-anewer", "-cnewer", "-samefile", "-newermt", "-newerat", "-newerct", "-newermm":
 		if strings.HasSuffix(w.text, "t") && len(w.text) == len("-newermt") {

@@ -124,7 +124,7 @@ var gitDanger = []struct{ subs, options, role string }{
 	{"rebase merge cherry-pick revert pull am", "--strategy", "run"},
 	{"rebase merge cherry-pick revert pull", "-s", "run"},
 	{"branch config", "--edit-description", "run"},
-	{"archive", "--remote", "run"},
+	{"archive", "--remote", "remote"},
 	{"help", "-w --web -i --info", "run"},
 	{"stash", "--exec", "run"},
 	{"", "--output", "write"},
@@ -214,6 +214,9 @@ func (a *analyser) gitDangerous(c ctx, st *state, name, role string, value arg) 
 		if value.exact() && value.text != "" && !strings.HasPrefix(value.text, "-") {
 			a.shellText(c, st, value, nil, name, shells["sh"])
 		}
+	case "remote":
+		a.network("", true, name+" talks to another machine")
+		a.poison(name + " may run a program of its own")
 	case "write":
 		a.path(st, tongs.EffectWrite, value)
 	case "read":
@@ -419,6 +422,7 @@ func (a *analyser) gitRun(c ctx, st *state, sub string, args []arg) {
 	}
 	switch sub {
 	case "config":
+		a.path(st, tongs.EffectWrite, a.gitConfigFile(args))
 		a.unknown(tongs.EffectWrite, "git config changes settings that name programs to run")
 		a.poison("git config changes settings that name programs to run")
 	case "bisect":
@@ -427,6 +431,9 @@ func (a *analyser) gitRun(c ctx, st *state, sub string, args []arg) {
 		}
 		a.unknown(tongs.EffectWrite, "git bisect writes files that are only known when it runs")
 		a.poison("git bisect can run a command for each step")
+	case "send-email":
+		a.network("", true, "git send-email sends data")
+		a.poison("git send-email runs commands that its arguments or the configuration name")
 	default:
 		a.poison("git " + sub + " runs commands that its arguments or the configuration name")
 	}

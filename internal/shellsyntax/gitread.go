@@ -1,6 +1,7 @@
 package shellsyntax
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -291,4 +292,23 @@ func (a *analyser) gitTakes(st *state, sub string, w arg) {
 		sub != "hash-object" && sub != "mv" && has("pie", "--patch", "--interactive", "--edit"):
 		a.gitHistory(st)
 	}
+}
+
+// gitConfigFile is the file that git config changes.
+func (a *analyser) gitConfigFile(args []arg) arg {
+	file := exactly(".git/config")
+	for i, w := range args {
+		name, value, attached := strings.Cut(w.text, "=")
+		switch {
+		case w.is("--global") && a.w.Home != "":
+			file = exactly(path.Join(a.w.Home, ".gitconfig"))
+		case w.is("--system"):
+			file = exactly("/etc/gitconfig")
+		case name == "--file" && attached:
+			file = w.after(len(w.text) - len(value))
+		case (w.is("--file") || w.is("-f")) && i+1 < len(args):
+			file = args[i+1]
+		}
+	}
+	return file
 }

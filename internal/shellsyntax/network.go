@@ -3,6 +3,7 @@ package shellsyntax
 import (
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
@@ -18,8 +19,9 @@ func lookupNetwork(name string) handler {
 		return sshProgram
 	case "scp", "sftp", "nc", "ncat", "netcat", "ping", "ping6", "dig", "nslookup", "host", "whois", "traceroute", "nmap",
 		"openssl",
-		"rclone", "aws", "gcloud", "az", "kubectl", "gh", "glab", "http", "https", "xh", "aria2c", "lftp", "websocat",
-		"s_client":
+		"rclone", "aws", "gcloud", "gsutil", "az", "kubectl", "gh", "glab", "http", "https", "xh", "aria2c", "lftp", "websocat",
+		"s_client", "socat", "telnet", "ftp", "tftp", "rlogin", "rsh", "mail", "mailx", "mutt", "sendmail", "msmtp", "swaks",
+		"lynx", "w3m", "links", "elinks", "twine":
 		return networkProgram
 	case "rsync":
 		return rsyncProgram
@@ -179,8 +181,34 @@ func networkProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.execute(words)
 	a.network("", true, words[0].text+" talks to other machines")
 	switch baseName(words[0].text) {
-	case "nc", "ncat", "netcat", "scp", "sftp", "lftp", "openssl", "websocat", "nmap":
+	case "nc", "ncat", "netcat", "scp", "sftp", "lftp", "openssl", "websocat", "nmap", "socat", "telnet", "ftp", "tftp", "rlogin", "rsh",
+		"mail", "mailx", "mutt", "sendmail", "lynx", "w3m", "links", "elinks":
 		a.poison("what " + words[0].text + " does besides cannot be told")
+	}
+}
+
+// senders are the subcommands by which builders and package managers send what is in the workspace to others.
+var senders = map[string]string{
+	"npm": "publish login adduser token unpublish deprecate", "yarn": "publish npm\x00publish npm\x00login", "pnpm": "publish login",
+	"bun": "publish", "deno": "publish deploy", "cargo": "publish login owner yank", "gem": "push yank owner signin",
+	"poetry": "publish", "uv": "publish", "docker": "push login", "podman": "push login", "dotnet": "nuget\x00push",
+	"mix": "hex.publish", "mvn": "deploy", "gradle": "publish", "rake": "release",
+}
+
+// sends adds the network effect of a subcommand that sends something.
+func (a *analyser) sends(words []arg) {
+	var said []string
+	for _, w := range words[1:] {
+		if w.exact() && !strings.HasPrefix(w.text, "-") && len(said) < 2 {
+			said = append(said, w.text)
+		}
+	}
+	name := baseName(words[0].text)
+	for i := range said {
+		if sub := strings.Join(said[:i+1], "\x00"); slices.Contains(strings.Fields(senders[name]), sub) {
+			a.network("", true, name+" "+strings.Join(said[:i+1], " ")+" sends data")
+			return
+		}
 	}
 }
 

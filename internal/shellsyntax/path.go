@@ -15,8 +15,10 @@ func (a *analyser) path(st *state, kind tongs.EffectKind, word arg) {
 		return
 	case word.exact():
 		a.named(st, kind, word.text, word.text)
-	case word.below && kind == tongs.EffectRead:
+	case word.below && (kind == tongs.EffectRead || a.elsewhere(word.dir)):
 		a.named(st, kind, word.dir, word.src)
+	case a.elsewhere(path.Dir(word.text + "x")):
+		a.named(st, kind, path.Dir(word.text+"x"), word.src)
 	case word.glob:
 		a.unknown(kind, "which files "+word.src+" names is only known when it runs")
 	default:
@@ -46,22 +48,46 @@ func (a *analyser) located(kind tongs.EffectKind, spelling, shown string) {
 		return
 	}
 	if a.scratch(spelling) {
+		a.effect(tongs.Effect{Kind: kind, Unknown: true, Confined: true, Why: kind.String() + "s " + spelling + ", which is private to the command"})
 		return
 	}
 	p, err := a.resolve(kind, spelling)
-	if err != nil {
-		e := tongs.Effect{Kind: kind, Unknown: true}
-		if kind == tongs.EffectRead {
-			e.Why = "reads " + spelling + ", which is not inside the workspace"
-		} else {
-			e.Why = kind.String() + "s " + spelling + ", which is not inside the workspace"
-			e.MustAsk = true
-		}
-		a.effect(e)
-		a.markRisky(e.Why)
+	if err == nil {
+		a.effect(tongs.Effect{Kind: kind, Path: p})
 		return
 	}
-	a.effect(tongs.Effect{Kind: kind, Path: p})
+	e := tongs.Effect{Kind: kind, Unknown: true, Why: kind.String() + "s " + spelling + ", which is not inside the workspace"}
+	switch {
+	case kind != tongs.EffectRead:
+		e.MustAsk = true
+	case a.shown(spelling):
+		return
+	case path.Clean(spelling) == "/", inside(path.Clean(spelling), "/proc"):
+		e.Confined = a.w.Confined // it holds, or leads to, what the sandbox shows, and nothing else
+	}
+	a.effect(e)
+	a.markRisky(e.Why)
+}
+
+// elsewhere reports whether a directory is surely outside the roots, and not private either.
+func (a *analyser) elsewhere(dir string) bool {
+	if !path.IsAbs(dir) || a.w.Resolve == nil || a.scratch(dir) {
+		return false
+	}
+	_, err := a.w.Resolve(dir)
+	return err != nil
+}
+
+// shown reports whether a path is one that every program in the sandbox can read.
+func (a *analyser) shown(spelling string) bool {
+	return a.w.Confined && path.IsAbs(spelling) && !strings.Contains(spelling, "..") && slices.ContainsFunc(a.w.Shown, func(dir string) bool {
+		return inside(path.Clean(spelling), dir)
+	})
+}
+
+// inside reports whether a clean path is dir or below it.
+func inside(name, dir string) bool {
+	return dir != "" && (name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/"))
 }
 
 func (a *analyser) resolve(kind tongs.EffectKind, spelling string) (tongs.Path, error) {
@@ -78,18 +104,14 @@ func (a *analyser) resolve(kind tongs.EffectKind, spelling string) (tongs.Path, 
 	return resolve(spelling)
 }
 
-// scratch reports whether a path is in a directory that is private to the command.
+// scratch reports whether a path is in a directory that is private to the command. The home that programs have is too, but
+// whoever names it means that of the user.
 func (a *analyser) scratch(spelling string) bool {
-	if len(a.w.Scratch) == 0 || !path.IsAbs(spelling) {
+	if !a.w.Confined || !path.IsAbs(spelling) || strings.Contains(spelling, "..") {
 		return false
 	}
 	clean := path.Clean(spelling)
-	if strings.Contains(spelling, "..") {
-		return false
-	}
-	if !slices.ContainsFunc(a.w.Scratch, func(dir string) bool {
-		return dir != "" && (clean == dir || strings.HasPrefix(clean, dir+"/"))
-	}) {
+	if inside(clean, a.w.Home) || !slices.ContainsFunc(a.w.Scratch, func(dir string) bool { return inside(clean, dir) }) {
 		return false
 	}
 	// A root that lies in such a directory is no less a root.

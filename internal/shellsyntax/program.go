@@ -48,11 +48,10 @@ func lookupProgram(name string) handler {
 		return filterProgram
 	case "man", "vi", "vim", "nvim", "view", "vimdiff", "ex", "ed", "emacs", "nano", "pico", "gdb", "lldb", "screen",
 		"tmux",
-		"expect", "at", "batch", "crontab", "ssh-keygen", "ssh-add", "sqlite3", "psql", "mysql", "socat", "tclsh", "wish",
+		"expect", "at", "batch", "crontab", "ssh-keygen", "ssh-add", "sqlite3", "psql", "mysql", "tclsh", "wish",
 		"osascript",
 		"gnuplot", "bc", "dc", "m4", "debugfs", "mount", "umount", "insmod", "modprobe", "ld.so", "ldd", "run-parts",
-		"start-stop-daemon", "dpkg", "rpm", "byobu", "mutt", "mail", "ftp", "tftp", "telnet", "rlogin", "rsh", "gcore",
-		"jshell":
+		"start-stop-daemon", "dpkg", "rpm", "byobu", "gcore", "jshell":
 		return obscureProgram
 	}
 	if h := lookupWriter(name); h != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -295,7 +296,9 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 		return nil, nil, err
 	}
 	running := shell.Options{
-		Home: sandbox.Home, Inherits: sandbox.Inherits(sandbox.PresetOptions{}), FreeReads: true, Timeout: l.ShellTimeout, MaxTimeout: l.ShellTimeoutMax,
+		Home: sandbox.Home, Scratch: sandbox.Scratch(),
+		Shown:    sync.OnceValue(func() []string { return sandbox.Shown(sandbox.PresetOptions{}) }),
+		Inherits: sandbox.Inherits(sandbox.PresetOptions{}), FreeReads: true, Timeout: l.ShellTimeout, MaxTimeout: l.ShellTimeoutMax,
 		Jobs: int(l.Jobs), MaxJobs: int(l.JobsMax), JobBytes: int(l.JobBytes),
 	}
 	programs := code.Options{Timeout: l.CodeTimeout, MaxTimeout: l.CodeTimeoutMax}

@@ -24,6 +24,7 @@ var writing = map[string]string{
 	"internal/wire/wrap.go Decided":       "what a person gives with --write",
 	"mcp/mcpclient/host.go Default":       "the PATH that programs have; no program runs with it",
 	"sandbox/inherits.go Default":         "the names of variables; no program runs with it",
+	"sandbox/shown.go Default":            "the names of what every program sees; no program runs with it",
 	"sandbox/overlay_linux.go Layered":    "the probe of overlays, which runs nothing",
 }
 

@@ -106,6 +106,20 @@ func TestReadersCanBeFree(t *testing.T) {
 			t.Errorf("%s: %s by %s; effects %v", command, e.Decision, e.Rule, e.Effects)
 		}
 	}
+	shown := func() []string { return []string{"/usr"} }
+	for command, want := range map[string]tongs.Decision{
+		`cat "$x"`: tongs.PreApproved, "find . | xargs wc": tongs.PreApproved, "ls /usr/lib": tongs.PreApproved, "sort a > /tmp/x; cat /tmp/x": tongs.PreApproved,
+		"ls /usrx": tongs.Ask, "cat /usr/../etc/shadow": tongs.Ask, `rm "$x"`: tongs.Ask, "ls /root": tongs.Ask, `cat "/root/$x"`: tongs.Ask, "cat ~/x": tongs.Ask,
+		"echo x > /tmp/home/.bashrc": tongs.Ask, "cat /tmp/../root/x": tongs.Ask,
+	} {
+		opt := Options{FreeReads: true, Full: full, Home: "/tmp/home", Scratch: []string{"/tmp"}, Shown: shown, Background: true}
+		b := newBench(t, setup{Options: opt})
+		b.Equal(command, b.Explain("shell", args{"command": command}).Decision, want)
+		opt.Full = nil
+		strict := newBench(t, setup{Options: opt})
+		strict.Equal(command+" where the sandbox is not full", strict.Explain("shell", args{"command": command}).Decision, tongs.Ask)
+		b.Equal(command+" in the background", b.Explain("shell", args{"command": command, "background": true}).Decision, tongs.Ask)
+	}
 	for what, opt := range map[string]Options{"without the option": {Full: full}, "in a sandbox that is not full": {FreeReads: true}} {
 		strict := newBench(t, setup{Options: opt})
 		strict.Equal(what, strict.Explain("shell", args{"command": "ls"}).Decision, tongs.Ask)

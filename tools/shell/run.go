@@ -99,7 +99,7 @@ func (s *Set) posix() bool { return path.Base(s.opt.Shell) != "bash" }
 
 // start is where a command starts, and with what.
 func (s *Set) start(ctx context.Context, files tongs.FileView, state tongs.StateView, dir tongs.Path, in Input) (place, error) {
-	at := place{files: files, dir: dir}
+	at := place{files: files, dir: dir, confined: !in.Background && s.opt.Full(ctx)}
 	if in.Persist {
 		kept, err := loadSession(ctx, state)
 		if err != nil {

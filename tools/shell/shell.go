@@ -48,9 +48,10 @@ type Options struct {
 	// Inherits reports whether commands start with a variable in their environment, by its name: assigning to it changes what
 	// their programs are given. Nil is an environment that is not known, in which every variable may be.
 	Inherits func(name string) bool
-	// Scratch are directories that are private to each command, so that reading and writing there is free: none. Name
-	// /tmp where the sandbox makes it so and no root lies in it.
+	// Scratch are directories that the full sandbox makes private to each command: none. Shown returns those, and files, that it
+	// shows to every program; nil is none. Where the sandbox is not full, neither counts.
 	Scratch []string
+	Shown   func() []string
 	// FreeReads makes commands free that are known to only read, and only inside the roots, where no rule says otherwise
 	// and the sandbox is full: another one may not hide the secrets that a program comes across.
 	FreeReads bool

@@ -20,6 +20,9 @@ type place struct {
 	dir   tongs.Path
 	// vars are the variables that the session keeps.
 	vars map[string]string
+	// confined is set where the full sandbox runs the command to its end. A job may outlive what it hides: a hidden file
+	// that is replaced meanwhile is visible to it.
+	confined bool
 }
 
 // looked is what an analysis looked at: files whose content counts, and directories.
@@ -57,7 +60,7 @@ func (l *looked) add(a *shellsyntax.Analysis) {
 
 // world is what a command would meet there.
 func (s *Set) world(at place, look *looked) shellsyntax.World {
-	return shellsyntax.World{
+	w := shellsyntax.World{
 		Resolve:      at.resolver(at.files.Resolve),
 		ResolveEntry: at.resolver(at.files.ResolveEntry),
 		IsDir: func(p tongs.Path) bool {
@@ -84,14 +87,14 @@ func (s *Set) world(at place, look *looked) shellsyntax.World {
 			return value, ok
 		},
 		Inherits: s.opt.Inherits,
-		Scratch:  slices.DeleteFunc(slices.Clone(s.opt.Scratch), at.holdsWorkspace),
 	}
-}
-
-// holdsWorkspace reports whether the workspace lies in a directory of the machine: then that is not private.
-func (at place) holdsWorkspace(dir string) bool {
-	host := filepath.ToSlash(at.files.Host(tongs.Path{Rel: "."}))
-	return host == dir || strings.HasPrefix(host, strings.TrimSuffix(dir, "/")+"/")
+	if w.Confined = at.confined; w.Confined {
+		w.Scratch = s.opt.Scratch
+		if s.opt.Shown != nil {
+			w.Shown = s.opt.Shown()
+		}
+	}
+	return w
 }
 
 // resolver turns what a shell takes a spelling for into what the files of a call do: relative to the directory the
