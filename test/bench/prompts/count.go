@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// Count is what is counted of a session: questions by the label of the call, and calls that needed one and asked none.
+type Count struct {
+	Calls    int `json:"calls"`
+	Needed   int `json:"needed"`
+	Git      int `json:"git"`
+	Network  int `json:"network"`
+	Needless int `json:"needless"`
+	Missed   int `json:"missed"`
+	Refused  int `json:"refused"`
+}
+
+// Questions is how often a person was asked.
+func (c Count) Questions() int { return c.Needed + c.Git + c.Network + c.Needless }
+
+// Count counts.
+func (r *Report) Count() Count {
+	c := Count{Calls: len(r.Session.Calls), Refused: len(r.Refused)}
+	asked := map[int]bool{}
+	for _, a := range r.Asked {
+		asked[a.Call] = true
+		switch r.Session.Calls[a.Call].Label {
+		case Needed:
+			c.Needed++
+		case Git:
+			c.Git++
+		case Network:
+			c.Network++
+		default:
+			c.Needless++
+		}
+	}
+	for i, call := range r.Session.Calls {
+		if _, refused := r.Refused[i]; call.Label == Needed && !asked[i] && !refused {
+			c.Missed++
+		}
+	}
+	return c
+}
+
+func (r *Report) print(w io.Writer, verbose bool) {
+	c := r.Count()
+	fmt.Fprintf(w, "%-12s %2d calls: %2d questions: %d needed, %d git, %d network, %d needless; %d missed, %d refused, %d failed\n", r.Session.Name,
+		c.Calls, c.Questions(), c.Needed, c.Git, c.Network, c.Needless, c.Missed, c.Refused, len(r.Failed))
+	for _, i := range slices.Sorted(maps.Keys(r.Failed)) {
+		fmt.Fprintf(w, "   failed: %d %s: %s\n", i+1, &r.Session.Calls[i], r.Failed[i])
+	}
+	if !verbose {
+		return
+	}
+	for _, a := range r.Asked {
+		call := &r.Session.Calls[a.Call]
+		when := "before"
+		if a.Changes > 0 {
+			when = fmt.Sprintf("%d changes", a.Changes)
+		}
+		fmt.Fprintf(w, "   %2d %-8s %-10s %s\n        %s\n", a.Call+1, call.Label, when, call, a.Why)
+	}
+	for _, i := range slices.Sorted(maps.Keys(r.Refused)) {
+		fmt.Fprintf(w, "   %2d %-8s refused    %s: %s\n", i+1, r.Session.Calls[i].Label, &r.Session.Calls[i], r.Refused[i])
+	}
+}
