@@ -9,12 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
+	userconfig "github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/system"
 )
 
@@ -78,14 +80,20 @@ func (b *bench) run(ctx context.Context, s *Session, config string, undo bool) (
 			return nil, err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(opt.Config, "config.yaml"), []byte(config), 0o600); err != nil {
-		return nil, err
-	}
 	w, err := newWorld(remotes)
 	if err != nil {
 		return nil, err
 	}
 	defer w.server.Close()
+	// Tongs refuses addresses of this machine unless a rule names them, and the world is one.
+	address := strings.TrimPrefix(w.server.URL, "http://")
+	text, err := userconfig.AddRule([]byte(config), userconfig.RuleLine{Decision: tongs.Ask, Kind: "host", Pattern: address})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(opt.Config, "config.yaml"), text, 0o600); err != nil {
+		return nil, err
+	}
 	if err := w.fixture(s, opt.Workspace, b.esbuild); err != nil {
 		return nil, err
 	}
@@ -157,6 +165,9 @@ func (r *Report) takeBack(ctx context.Context, sys *system.System, ws string) er
 	return nil
 }
 
+// theirs are the names that git notes the other side by. A person approved fetching and pushing, and they cannot be taken back.
+var theirs = regexp.MustCompile(`^\.git/(FETCH_HEAD|(logs/)?refs/remotes(/.*)?)$`)
+
 // tree is every path of a directory with its type, permissions and content.
 func tree(dir string) (map[string]string, error) {
 	all := map[string]string{}
@@ -184,7 +195,9 @@ func tree(dir string) (map[string]string, error) {
 			state += " " + to
 		}
 		name, err := filepath.Rel(dir, path)
-		all[name] = state
+		if !theirs.MatchString(filepath.ToSlash(name)) {
+			all[name] = state
+		}
 		return err
 	})
 	return all, err

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -18,6 +19,9 @@ import (
 	"strings"
 	"sync"
 )
+
+// worldHost is the address of the world. To programs in the sandbox 127.0.0.1 is the sandbox itself.
+const worldHost = "127.0.0.2"
 
 // world is what is outside of the machine for a session: a git server and a registry of packages, on loopback.
 type world struct {
@@ -47,7 +51,12 @@ func newWorld(dir string) (*world, error) {
 	})
 	mux.HandleFunc("GET /pypi/{file}", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write(wheel()) })
 	mux.HandleFunc("/upload/{file}", w.upload)
-	w.server = httptest.NewServer(mux)
+	w.server = httptest.NewUnstartedServer(mux)
+	_ = w.server.Listener.Close()
+	if w.server.Listener, err = net.Listen("tcp", worldHost+":0"); err != nil {
+		return nil, err
+	}
+	w.server.Start()
 	return w, nil
 }
 
