@@ -27,6 +27,9 @@ type Desk struct {
 	// Wait is how long a call waits for an answer from elsewhere while no channel shows its question. Zero does not
 	// wait: without a channel the call fails at once with APPROVAL_REQUIRED.
 	Wait time.Duration
+	// Later asks nobody: each call that would ask fails at once with APPROVAL_REQUIRED, and its question is kept for a person
+	// to answer later.
+	Later bool
 	// Expire is how long a question can be answered; 0 is DefaultExpire. An expired question counts as refused.
 	Expire time.Duration
 	// Hint says how a person answers the question with this ID, for the APPROVAL_REQUIRED error; nil names the tongs
@@ -69,6 +72,9 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Question, error) {
 		}
 		opened.Elsewhere = opened.Elsewhere || q.Elsewhere // it may have joined one of another desk
 		opened.Asker = q.Asker
+		if d.Later {
+			return opened, later(opened)
+		}
 		answered, err := d.await(ctx, opened)
 		if err != nil {
 			return opened, err
@@ -296,6 +302,14 @@ func (d *Desk) required(q Question, faults []error) error {
 		err = err.With("channels", errors.Join(faults...).Error())
 	}
 	return err
+}
+
+// later is the error of a call that nobody is asked about now. It says what the agent can do.
+func later(q Question) error {
+	const hint = "Go on with what needs no approval, and tell the person at the end which questions wait"
+	return tongs.Errorf(tongs.CodeApprovalRequired, "%s needs a person's approval, and nobody is asked now (approval.ask: later). %s "+
+		"Question %s is kept for a person ('tongs approvals'). %s.", q.Tool, q.Why, q.ID, hint).
+		With("question", q.ID).With("expires", q.Expires).With("hint", hint)
 }
 
 // Redeem takes the answer that was given to the identical call after that stopped waiting: with the question's ID as

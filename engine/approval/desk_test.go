@@ -80,6 +80,30 @@ func TestAskIsUnblockedFromElsewhere(t *testing.T) {
 	}
 }
 
+// Questions that are put off reach nobody now, are listed, and a late answer serves the identical call.
+func TestQuestionsArePutOff(t *testing.T) {
+	d := newDesk(approval.Callback(func(context.Context, approval.Question) (approval.Answer, error) {
+		t.Error("somebody was asked")
+		return yes, nil
+	}))
+	d.Later, d.Wait = true, time.Hour
+	asked := approvaltest.Question("d")
+	asked.Why = "\"read .env\" must be asked for each time: secret."
+	q, err := d.Ask(t.Context(), asked)
+	if tongs.CodeOf(err) != tongs.CodeApprovalRequired || !strings.Contains(err.Error(), asked.Why) || !strings.Contains(err.Error(), q.ID) {
+		t.Fatalf("%v", err)
+	}
+	if list, err := d.Store.List(t.Context(), true); err != nil || len(list) != 1 || list[0].ID != q.ID {
+		t.Fatalf("%v, %v", list, err)
+	}
+	if err := d.Store.Answer(t.Context(), q.ID, approval.Answer{Approved: true, Channel: "cli"}); err != nil {
+		t.Fatal(err)
+	}
+	if late, err := d.Redeem(t.Context(), "d", ""); err != nil || late == nil || !late.Answer.Approved {
+		t.Errorf("%+v, %v", late, err)
+	}
+}
+
 func TestNobodyToAsk(t *testing.T) {
 	boom := errors.New("no terminal")
 	for name, d := range map[string]*approval.Desk{

@@ -54,6 +54,8 @@ type Config struct {
 	Mode tongs.Mode
 	// ClientsApprove lets an MCP client approve what must be asked of its own calls.
 	ClientsApprove bool
+	// AskLater refuses what would be asked, and keeps the question for a person to answer later.
+	AskLater bool
 	// Rules are those of every layer, the most authority first.
 	Rules []tongs.Rule
 	// Granted are the permissions that tools may have.

@@ -23,6 +23,7 @@ type layer struct {
 
 	mode        *located[tongs.Mode]
 	clients     *located[bool]
+	later       *located[bool]
 	permissions *located[tongs.Permissions]
 	desc        *located[string]
 	rules       []tongs.Rule
@@ -123,6 +124,11 @@ func (l *layer) approval(v value, toolset, prefix string, withMode bool) {
 			readers["clients"] = func(v value) {
 				if w, ok := l.word(v, "ordinary", "all"); ok {
 					l.clients = &located[bool]{w == "all", l.origin(v.pos)}
+				}
+			}
+			readers["ask"] = func(v value) {
+				if w, ok := l.word(v, "now", "later"); ok {
+					l.later = &located[bool]{w == "later", l.origin(v.pos)}
 				}
 			}
 		}

@@ -12,6 +12,7 @@ func merge(layers []*layer, opt Options) *Config {
 	c := &Config{Granted: tongs.AllPermissions, origins: map[string]string{}}
 	c.mergeMode(layers, opt)
 	c.mergeClients(layers)
+	c.mergeLater(layers)
 	c.mergeNumbers(layers)
 	c.mergeSandbox(layers)
 	c.mergeWeb(layers)
@@ -111,6 +112,29 @@ func (c *Config) mergeClients(layers []*layer) {
 			c.ignore(l.clients.origin, key+": all", "only the administrator's file, or else your own, can say so")
 		case c.ClientsApprove:
 			c.ClientsApprove, c.origins[key] = false, l.clients.origin
+		}
+	}
+}
+
+// mergeLater finds whether questions are put off. A call that is refused until somebody looks is narrower than one that asks,
+// so that any file can say so, and none can take it back.
+func (c *Config) mergeLater(layers []*layer) {
+	const key = "approval.ask"
+	var now []*located[bool]
+	for _, l := range layers {
+		switch {
+		case l.later == nil:
+		case !l.later.value:
+			now = append(now, l.later)
+		case !c.AskLater:
+			c.AskLater, c.origins[key] = true, l.later.origin
+		}
+	}
+	for _, n := range now {
+		if c.AskLater {
+			c.ignore(n.origin, key+": now", c.origins[key]+" says later, which is stricter")
+		} else if c.origins[key] == "" {
+			c.origins[key] = n.origin
 		}
 	}
 }

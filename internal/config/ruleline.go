@@ -17,13 +17,14 @@ import (
 // RuleLine is a rule as a person says it in one line: "ask command git push", "blocked write secrets/**".
 type RuleLine struct {
 	Decision tongs.Decision
-	// Kind is what Pattern is about: command, path (whatever is done to it), read, write, delete, host or tool.
+	// Kind is what Pattern is about: command, path (whatever is done to it), read, write, delete, edit (reading and writing, since
+	// an edit does both), host or tool.
 	Kind    string
 	Pattern string
 }
 
 // RuleKinds are the kinds of a RuleLine.
-var RuleKinds = []string{"command", "path", "read", "write", "delete", "host", "tool"}
+var RuleKinds = []string{"command", "path", "read", "write", "delete", "edit", "host", "tool"}
 
 // ParseRuleLine reads a rule of one line: a decision, what it is about, and a pattern. Quotes around the pattern are taken
 // off.
@@ -87,8 +88,11 @@ func (r RuleLine) text(indent int) string {
 		return fmt.Sprintf("%s%s: %s\n", pad, quoted(r.Pattern), r.Decision)
 	}
 	s := fmt.Sprintf("%s- pattern: %s\n%s  approval: %s\n", pad, quoted(r.Pattern), pad, r.Decision)
-	if slices.Contains([]string{"read", "write", "delete"}, r.Kind) {
+	switch r.Kind {
+	case "read", "write", "delete":
 		s += fmt.Sprintf("%s  effects: [%s]\n", pad, r.Kind)
+	case "edit":
+		s += pad + "  effects: [read, write]\n"
 	}
 	return s
 }
@@ -129,7 +133,7 @@ func ReadRules(data []byte, name string) ([]tongs.Rule, error) {
 		return nil, failed(err)
 	}
 	t := l.toolsets
-	if l.mode != nil || l.permissions != nil || l.desc != nil || l.writes != nil ||
+	if l.mode != nil || l.later != nil || l.permissions != nil || l.desc != nil || l.writes != nil ||
 		len(l.zones)+len(l.limits)+len(l.retention)+len(l.through)+len(t.Custom)+len(t.External)+len(t.MCP)+len(t.Workers) > 0 {
 		return nil, failed(fmt.Errorf("%s: it says more than rules; only approval and the rules of toolsets can be proposed", name))
 	}

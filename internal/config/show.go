@@ -31,6 +31,11 @@ func (c *Config) Settings() []Setting {
 		clients = "all"
 	}
 	add("approval.clients", clients)
+	ask := "now"
+	if c.AskLater {
+		ask = "later"
+	}
+	add("approval.ask", ask)
 	add("permissions", c.Granted.List())
 	add("sandbox.writes", string(c.Sandbox.Writes))
 	if len(c.Sandbox.Through) > 0 {

@@ -220,6 +220,7 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 	}
 	opt.Approval.CallersApprove = s.Config.ClientsApprove
 	opt.Approval.Wait, opt.Observe = o.Wait, o.Observe
+	opt.Approval.Later = s.Config.AskLater && o.Tool == "" // a call of the command line is a person's own
 	if s.runner, err = sandbox.New(sandbox.Options{}); err != nil {
 		return nil, err
 	}
