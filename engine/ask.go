@@ -87,6 +87,7 @@ func (d *decision) answer(ctx context.Context, q approval.Question) (*approval.A
 		}
 		d.keepWhole(ctx, &q)
 	}
+	q.Offer = d.offer(ctx, &q)
 	d.question = q.ID
 	d.sink.update(tongs.Update{Title: "waiting for approval", Waiting: q.ID})
 	asked, err := d.engine.opt.Approval.Ask(ctx, q)

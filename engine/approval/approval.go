@@ -49,6 +49,8 @@ type Question struct {
 	// empty where that cannot be approved.
 	RememberFiles []string `json:"rememberFiles,omitempty"`
 	Workspace     string   `json:"workspace,omitempty"`
+	// Offer is a command that would make a rule of what a person approved several times; empty where there is none.
+	Offer string `json:"offer,omitempty"`
 	// Elsewhere is set where something must be asked: whoever made the call can refuse it, and cannot approve it.
 	Elsewhere bool      `json:"elsewhere,omitempty"`
 	Created   time.Time `json:"created"`

@@ -108,6 +108,9 @@ func proposal(e *tongs.Effect) (c Cover, ok bool) {
 	return c, c.Validate() == nil && c.Covers(*e)
 }
 
+// ExactCommand is the pattern for exactly the command of these words.
+func ExactCommand(argv []string) string { return writeTokens(exactTokens(&tongs.Effect{Argv: argv}), true) }
+
 // exactTokens are those of the pattern for exactly the command of an execute effect. What is harmless is left out, and so
 // is a variable that stands among the words.
 func exactTokens(e *tongs.Effect) (tokens []token) {
