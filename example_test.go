@@ -7,7 +7,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 type greetIn struct {
@@ -23,13 +22,12 @@ func Example() {
 			return fmt.Sprintf("hello %s, %d times", in.Name, in.Times), nil
 		},
 	})
-	tools, _ := registry.New(greet)
 	person := approval.Callback(func(ctx context.Context, q approval.Question) (approval.Answer, error) {
 		fmt.Printf("%s %s?\n", q.Tool, q.Args)
 		return approval.Answer{Approved: true}, nil
 	})
 	desk := &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}}
-	hands, _ := engine.New(engine.Options{Registry: tools, Approval: desk})
+	hands, _ := engine.New(engine.Options{Tools: []tongs.Tool{greet}, Approval: desk})
 
 	_, err := hands.Validate(context.Background(), "greet", []byte(`{"times": 9}`))
 	fmt.Println(err)

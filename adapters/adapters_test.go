@@ -10,7 +10,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/adapters"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/model/dialect"
 )
 
@@ -47,11 +46,7 @@ func hands(tb testing.TB) *engine.Engine {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tools, err := registry.New(greet, look)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	e, err := engine.New(engine.Options{Registry: tools})
+	e, err := engine.New(engine.Options{Tools: []tongs.Tool{greet, look}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -96,12 +91,7 @@ func ExampleOf() {
 		fmt.Println(err)
 		return
 	}
-	registered, err := registry.New(greet)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	hands, err := engine.New(engine.Options{Registry: registered})
+	hands, err := engine.New(engine.Options{Tools: []tongs.Tool{greet}})
 	if err != nil {
 		fmt.Println(err)
 		return

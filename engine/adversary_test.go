@@ -51,9 +51,7 @@ func TestCancelledAtEveryStage(t *testing.T) {
 				return echoOut{"wrote"}, err
 			})
 			w := setupWhole(t, func(o *engine.Options) {
-				if err := o.Registry.Register(slow); err != nil {
-					t.Fatal(err)
-				}
+				o.Tools = append(o.Tools, slow)
 			})
 			w.put(t, "out", "old")
 			w.person.answer = func(approval.Question) approval.Answer { at("question"); return approval.Answer{Approved: true} }

@@ -264,17 +264,16 @@ func TestTicketOnAReentrantCall(t *testing.T) {
 }
 
 func TestCustomToolThatShadowsABuiltInInheritsNoGrant(t *testing.T) {
-	b := setup(t, []tongs.Tool{writer(t, free)}, rules(tongs.Rule{Tool: "echo", Layer: tongs.LayerUser, Decision: tongs.Ask}))
+	forge := &source{reviewed: anything}
+	b := setup(t, []tongs.Tool{writer(t, free)}, provide(sources{tongs.SourceForge: forge}),
+		rules(tongs.Rule{Tool: "echo", Layer: tongs.LayerUser, Decision: tongs.Ask}))
 	b.person.answer = forever
 	must(t, b.call("echo", `{"text":"one"}`), "")
 	must(t, b.call("echo", `{"text":"two"}`), "")
 	if b.person.count() != 1 {
 		t.Fatalf("asked %d times", b.person.count())
 	}
-	shadow := writer(t, tongs.Spec{Default: tongs.PreApproved, Needs: tongs.Execute, Source: tongs.Source{Kind: tongs.SourceForge, Name: "echo", Digest: "abc"}})
-	if err := b.opt.Registry.Register(shadow); err != nil {
-		t.Fatal(err)
-	}
+	forge.set(writer(t, tongs.Spec{Default: tongs.PreApproved, Needs: tongs.Execute, Source: tongs.Source{Kind: tongs.SourceForge, Name: "echo", Digest: "abc"}}))
 	b.person.answer = no
 	must(t, b.call("echo", `{"text":"three"}`), tongs.CodeDenied)
 	if b.person.count() != 2 || b.read(t, "out") != "two" {

@@ -17,7 +17,6 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/output"
-	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 func put(ctx context.Context, env *tongs.Env, name, text string) error {
@@ -283,11 +282,7 @@ func TestCancellation(t *testing.T) {
 // bare is an engine without files, for tests with a fake clock.
 func bare(t testing.TB, tools ...tongs.Tool) *engine.Engine {
 	t.Helper()
-	reg, err := registry.New(tools...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	eng, err := engine.New(engine.Options{Registry: reg})
+	eng, err := engine.New(engine.Options{Tools: tools})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func (d *decision) judge(ctx context.Context) error {
 	in := d.input()
 	in.Effects, in.Key = d.effects, d.grantKey()
 	in.Default, in.Say, in.Unplanned = d.plan.Default, d.plan.Say, d.unplanned
-	in.Reviewed = reviewed(d.entry, d.spec.Source)
+	in.Reviewed = d.supply.reviewed(d.spec.Source)
 	d.basis, d.rules = []policy.Basis{d.based(in)}, nil
 	if reason := d.caller.outside(d.effects); reason != "" && !d.needsNoPermission() {
 		d.verdict = policy.Verdict{Decision: tongs.Blocked, By: "zones of the caller", Reason: reason}

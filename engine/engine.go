@@ -29,10 +29,10 @@ import (
 // Options are what an engine is made of. The zero value works, and is strict: no tools, no files, nobody to ask,
 // everything remembered in memory only.
 type Options struct {
-	// Registry holds the tools; it may change while the engine runs. Nil is an empty one. Nobody vouches for tools that are
-	// registered in it and are not built in.
-	Registry *registry.Registry
-	// Providers supply further tools, by the kind of source that all tools of a provider are of.
+	// Tools are the program's own. They are built in, and stay as they are.
+	Tools []tongs.Tool
+	// Providers supply tools, by the kind of source that all tools of a provider are of. For tools of the program's own that
+	// change while the engine runs, a [registry.Registry] is the provider of [tongs.SourceBuiltin], in place of Tools.
 	Providers map[tongs.SourceKind]Provider
 	// Workspace holds the files; nil gives tools none.
 	Workspace *workspace.Workspace
@@ -82,13 +82,6 @@ var _ tongs.Caller = (*Engine)(nil)
 
 // New returns an engine with the given options.
 func New(opt Options) (*Engine, error) {
-	if opt.Registry == nil {
-		empty, err := registry.New()
-		if err != nil {
-			return nil, err
-		}
-		opt.Registry = empty
-	}
 	if opt.Rules == nil {
 		opt.Rules = func() []tongs.Rule { return nil }
 	}
@@ -125,7 +118,7 @@ func New(opt Options) (*Engine, error) {
 	if opt.Grace == 0 {
 		opt.Grace = 2 * time.Second
 	}
-	supplies, err := newSupplies(opt.Registry, opt.Providers)
+	supplies, err := newSupplies(opt.Tools, opt.Providers)
 	if err != nil {
 		return nil, err
 	}
@@ -163,16 +156,14 @@ func (e *Engine) Validate(ctx context.Context, tool string, args json.RawMessage
 // that fail are returned as they stand, with the reason in the second value.
 func (e *Engine) Tools(ctx context.Context) (specs []*tongs.Spec, broken map[string]error) {
 	_ = e.Refresh(ctx) // where ctx ended, those that are known are listed
-	for _, entry := range e.opt.Registry.Set().Entries() {
-		spec := entry.Tool.Spec()
-		tool, err := e.opt.Registry.Ready(ctx, entry, e.initContext(tongs.Path{Rel: "."}))
+	for _, entry := range e.supplies.Set().Entries() {
+		spec, err := e.made(ctx, entry)
 		if err != nil {
 			if broken == nil {
 				broken = map[string]error{}
 			}
+			spec = entry.Tool.Spec()
 			broken[spec.Name] = err
-		} else {
-			spec = tool.Spec()
 		}
 		if e.opt.Granted.Has(spec.Needs) {
 			specs = append(specs, spec)
@@ -180,6 +171,35 @@ func (e *Engine) Tools(ctx context.Context) (specs []*tongs.Spec, broken map[str
 	}
 	return specs, broken
 }
+
+// Spec returns the spec of a tool by its name or an alias, as of the last refresh. A lazy tool is made for it.
+func (e *Engine) Spec(ctx context.Context, name string) (*tongs.Spec, error) {
+	set := e.supplies.Set()
+	entry, ok := set.Lookup(name)
+	if !ok {
+		return nil, unknown(name, set.Nearest(name))
+	}
+	spec, err := e.made(ctx, entry)
+	if err != nil {
+		return nil, fmt.Errorf("tool %s: %w", name, err)
+	}
+	return spec, nil
+}
+
+// made returns the spec of a tool. A lazy one is made for it.
+func (e *Engine) made(ctx context.Context, entry registry.Entry) (*tongs.Spec, error) {
+	tool, err := e.supplies.Ready(ctx, entry, e.initContext(tongs.Path{Rel: "."}))
+	if err != nil {
+		return nil, err
+	}
+	return entry.From.(*supply).stamped(tool.Spec())
+}
+
+// Set returns the tools of all providers, as of the last refresh.
+func (e *Engine) Set() *registry.Set { return e.supplies.Set() }
+
+// Changed returns a channel that is closed when the tools change next. Take it before reading what may change.
+func (e *Engine) Changed() <-chan struct{} { return e.supplies.Changed() }
 
 // Refresh takes up what providers changed. Every call does it too; a program that lives on does so to tell its clients
 // before their next call. The error is that ctx ended first.

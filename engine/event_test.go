@@ -8,7 +8,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 type talkIn struct {
@@ -34,11 +33,7 @@ func talker(t *testing.T) tongs.Tool {
 
 func observed(t *testing.T, observe func(engine.Event)) *engine.Engine {
 	t.Helper()
-	reg, err := registry.New(talker(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.New(engine.Options{Registry: reg, Observe: observe})
+	e, err := engine.New(engine.Options{Tools: []tongs.Tool{talker(t)}, Observe: observe})
 	if err != nil {
 		t.Fatal(err)
 	}

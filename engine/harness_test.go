@@ -15,7 +15,6 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -78,14 +77,10 @@ func setup(t testing.TB, tools []tongs.Tool, change ...func(*engine.Options)) *b
 	if err != nil {
 		t.Fatal(err)
 	}
-	reg, err := registry.New(tools...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	person := &desk{}
 	b := &bench{dir: ws.Dir(), person: person, log: audit.NewMemory()}
 	b.opt = engine.Options{
-		Registry: reg, Workspace: ws, Audit: b.log, Grants: policy.NewMemoryBook(),
+		Tools: tools, Workspace: ws, Audit: b.log, Grants: policy.NewMemoryBook(),
 		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}},
 	}
 	for _, f := range change {

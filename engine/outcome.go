@@ -201,7 +201,7 @@ func protect(changes []tongs.Change, checked []tongs.Effect) {
 func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (policy.Verdict, policy.Basis, error) {
 	own := c.kind.FileTool()
 	spec := &own
-	if entry, ok := w.engine.opt.Registry.Set().Lookup(own.Name); ok && entry.Tool.Spec().Source.BuiltIn() {
+	if entry, ok := w.engine.supplies.Set().Lookup(own.Name); ok && entry.Kind == tongs.SourceBuiltin {
 		spec = entry.Tool.Spec()
 	}
 	in := w.input()

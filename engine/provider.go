@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,7 +12,8 @@ import (
 	"github.com/tongs-ai/tongs/engine/registry"
 )
 
-// Provider supplies tools of one kind of source, which may change while the engine runs. Its methods are called by many
+// Provider supplies tools of one kind of source, which may change while the engine runs: built-in ones
+// ([registry.Registry]), custom tools, modules, MCP servers, workers. Its methods are called by many
 // at a time. Whoever made a provider closes it, after the last call.
 type Provider interface {
 	// Tools returns the tools in stable order. It runs nothing of them.
@@ -38,7 +40,7 @@ type Reviewable interface {
 
 // precedence is the order in which kinds of source get the names they want: of two tools with one name, the earlier kind
 // has it, whenever each of them came. Built-in tools are the exception that package registry makes: tools of modules, MCP
-// servers and the forge may shadow them. What a person configured goes before what an agent may have written.
+// servers and the forge that a person approved may shadow them. What a person configured goes before what an agent may have written.
 var precedence = []tongs.SourceKind{
 	tongs.SourceBuiltin, tongs.SourceWorker, tongs.SourceModule, tongs.SourceMCP, tongs.SourceForge,
 }
@@ -60,15 +62,32 @@ type supply struct {
 	failure        error
 }
 
-// supplies are the providers of an engine, in order of precedence, and the registry that their tools are in.
+// supplies are the providers of an engine, in order of precedence, and the catalog that their tools are in.
 type supplies struct {
-	registry *registry.Registry
-	list     []*supply
-	mu       sync.Mutex
+	registry.Catalog
+	list []*supply
+	// taking is held while the catalog takes tools, and is locked before mu.
+	taking sync.Mutex
+	mu     sync.Mutex
 }
 
-func newSupplies(reg *registry.Registry, providers map[tongs.SourceKind]Provider) (*supplies, error) {
-	s := &supplies{registry: reg}
+// newSupplies makes the tools of the program a provider like the others.
+func newSupplies(own []tongs.Tool, others map[tongs.SourceKind]Provider) (*supplies, error) {
+	providers := maps.Clone(others)
+	if len(own) > 0 {
+		if _, two := providers[tongs.SourceBuiltin]; two {
+			return nil, fmt.Errorf("there are Tools and a provider of %s tools; register them with that provider", tongs.SourceBuiltin)
+		}
+		builtIn, err := registry.New(own...)
+		if err != nil {
+			return nil, err
+		}
+		if providers == nil {
+			providers = map[tongs.SourceKind]Provider{}
+		}
+		providers[tongs.SourceBuiltin] = builtIn
+	}
+	s := &supplies{}
 	for _, kind := range precedence {
 		if p, ok := providers[kind]; ok {
 			if p == nil {
@@ -86,7 +105,7 @@ func newSupplies(reg *registry.Registry, providers map[tongs.SourceKind]Provider
 	return s, nil
 }
 
-// refresh brings the registry up to date. The error is that ctx ended first. One provider that does not return costs its
+// refresh brings the catalog up to date. The error is that ctx ended first. One provider that does not return costs its
 // own tools being up to date, and not those of the others.
 func (s *supplies) refresh(ctx context.Context) error {
 	for left := len(s.list) > 0; left; {
@@ -153,14 +172,21 @@ func (s *supplies) renew(p *supply) {
 		return
 	}
 	p.owed = false
+	s.taking.Lock()
+	defer s.taking.Unlock()
+	s.Take(s.offers(p, tools)...)
+}
+
+// offers notes the tools of a provider, and returns those of all.
+func (s *supplies) offers(p *supply, tools []tongs.Tool) []registry.Offer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.tools, p.failure = tools, nil
 	offers := make([]registry.Offer, len(s.list))
 	for i, p := range s.list {
-		offers[i] = registry.Offer{Kind: p.kind, From: p, Tools: p.tools}
+		offers[i] = registry.Offer{Kind: p.kind, From: p, Tools: p.tools, Reviewed: p.reviewed}
 	}
-	s.registry.Take(offers...)
+	return offers
 }
 
 // failed notes why a provider could not say what it has. Its tools stay: a name goes on to mean what it meant.
@@ -203,7 +229,7 @@ func (s *supplies) leave(p *supply) bool {
 
 // faults say which tools are not offered, and which providers fail.
 func (s *supplies) faults() []registry.Fault {
-	faults := s.registry.Set().Faults()
+	faults := s.Set().Faults()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.list {
@@ -214,11 +240,10 @@ func (s *supplies) faults() []registry.Fault {
 	return faults
 }
 
-// reviewed asks the provider that supplied the tool, and no other, whether a person approved its source. Nobody vouches
-// for a tool that was registered.
-func reviewed(entry registry.Entry, src tongs.Source) bool {
-	p, ok := entry.From.(*supply)
-	if !ok || !registry.SameKind(src.Kind, p.kind) {
+// reviewed asks the provider that supplied a tool whether a person approved its source. No other is asked. Without a
+// digest, nobody can say what was approved.
+func (p *supply) reviewed(src tongs.Source) bool {
+	if !registry.SameKind(src.Kind, p.kind) || src.Digest == "" {
 		return false
 	}
 	yes := false
@@ -226,12 +251,18 @@ func reviewed(entry registry.Entry, src tongs.Source) bool {
 	return yes && err == nil
 }
 
-// genuine refuses a tool that, since it was taken, claims a kind of source that is not its provider's.
-func genuine(entry registry.Entry, src tongs.Source) error {
-	if p, ok := entry.From.(*supply); ok && !registry.SameKind(src.Kind, p.kind) {
-		return tongs.Errorf(tongs.CodeConfigError, "a tool of the kind %s claims to be from a source of the kind %q; it is not used", p.kind, src.Kind)
+// stamped returns the spec of a tool of the provider, with the provider's kind of source. A tool that claims another kind,
+// which it did not when it was taken, is refused.
+func (p *supply) stamped(spec *tongs.Spec) (*tongs.Spec, error) {
+	switch {
+	case !registry.SameKind(spec.Source.Kind, p.kind):
+		return nil, tongs.Errorf(tongs.CodeConfigError, "a tool of the kind %s claims to be from a source of the kind %q; it is not used", p.kind, spec.Source.Kind)
+	case spec.Source.Kind == p.kind:
+		return spec, nil
 	}
-	return nil
+	own := *spec
+	own.Source.Kind = p.kind
+	return &own, nil
 }
 
 // safely runs what a provider does and turns a panic into an error.

@@ -108,7 +108,11 @@ func TestNoSourceVouchesForAnother(t *testing.T) {
 		own("srv__worker", tongs.Source{Kind: tongs.SourceWorker, Name: "w", Digest: "1"}),
 		own("srv__renamed", tongs.Source{Kind: tongs.SourceMCP, Name: "approved", Digest: "sha256:approved"}),
 	}}
-	b := setup(t, []tongs.Tool{own("registered", approved.Spec().Source)}, provide(sources{tongs.SourceForge: forge, tongs.SourceMCP: server}))
+	registered := own("registered", approved.Spec().Source)
+	if _, err := engine.New(engine.Options{Tools: []tongs.Tool{registered}}); err == nil || !strings.Contains(err.Error(), "forge") {
+		t.Errorf("a tool of the program that claims to be a custom one: %v", err)
+	}
+	b := setup(t, nil, provide(sources{tongs.SourceForge: forge, tongs.SourceMCP: server}))
 	if got := b.says("deploy"); got != "approved" || len(b.person.asked) != 0 {
 		t.Errorf("the approved tool: %s, and %d questions", got, len(b.person.asked))
 	}
@@ -120,12 +124,10 @@ func TestNoSourceVouchesForAnother(t *testing.T) {
 			t.Errorf("no fault of %s:\n%s", name, f)
 		}
 	}
-	for _, name := range []string{"srv__renamed", "registered"} { // offered, and nobody vouches for it
-		asked := len(b.person.asked)
-		b.says(name)
-		if len(b.person.asked) != asked+1 {
-			t.Errorf("%s: nobody was asked", name)
-		}
+	asked := len(b.person.asked)
+	b.says("srv__renamed") // offered, and nobody vouches for it
+	if len(b.person.asked) != asked+1 {
+		t.Error("nobody was asked about a tool that nobody approved")
 	}
 }
 
@@ -222,7 +224,7 @@ func TestAliasesAmongProviders(t *testing.T) {
 	}
 }
 
-// A tool that nobody can have approved does not take the name of a built-in; one with a digest does, and asks.
+// A tool takes the name of a built-in while it is approved. A digest alone is no approval.
 func TestShadowingByProviders(t *testing.T) {
 	plain := tool(t, tongs.Spec{Default: tongs.PreApproved, Needs: tongs.Read}, nil,
 		func(context.Context, *tongs.Env, echoIn) (echoOut, error) { return echoOut{"built in"}, nil })
@@ -232,10 +234,20 @@ func TestShadowingByProviders(t *testing.T) {
 	if got := b.says("echo"); got != "built in" || len(b.Faults()) != 1 {
 		t.Errorf("%s:\n%s", got, faults(b))
 	}
-	forge.set(from(t, tongs.SourceForge, "echo", "shadow"))
-	b.says("echo")
-	if len(b.person.asked) != 1 || len(b.Faults()) != 0 {
-		t.Errorf("%d questions:\n%s", len(b.person.asked), faults(b))
+	shadow := from(t, tongs.SourceForge, "echo", "shadow")
+	for _, approved := range []bool{false, true, false, true} { // the tool is the same, and only what people approved changes
+		forge.reviewed = func(tongs.Source) bool { return approved }
+		want, faulty := "built in", 1
+		if approved {
+			want, faulty = "shadow", 0
+		}
+		forge.set(shadow)
+		if got := b.says("echo"); got != want || len(b.Faults()) != faulty {
+			t.Errorf("approved %t: %s:\n%s", approved, got, faults(b))
+		}
+	}
+	if n := len(b.person.asked); n != 0 {
+		t.Errorf("%d questions about a tool that is approved", n)
 	}
 	forge.set(broken)
 	if got := b.says("echo"); got != "built in" {
@@ -294,6 +306,10 @@ func (r renamed) Spec() *tongs.Spec {
 }
 
 func TestProvidersAreChecked(t *testing.T) {
+	own := []tongs.Tool{from(t, tongs.SourceBuiltin, "own", "own")}
+	if _, err := engine.New(engine.Options{Tools: own, Providers: sources{tongs.SourceBuiltin: &source{}}}); err == nil {
+		t.Error("tools of the program twice: accepted")
+	}
 	for name, p := range map[string]sources{
 		"nil": {tongs.SourceMCP: nil}, "unknown kind": {"else": &source{}}, "empty kind": {"": &source{}},
 	} {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/engine"
 )
 
 // runner redirects to another tool, as run_custom_tool will.
@@ -49,7 +48,8 @@ var custom = tongs.Source{Kind: tongs.SourceForge, Name: "mine", Digest: "d1"}
 func TestRedirectedCall(t *testing.T) {
 	mine := tool(t, tongs.Spec{Name: "mine", Source: custom, Needs: tongs.Execute}, nil, nil)
 	redirect := `{"tool":"mine","args":{"text":"hi"}}`
-	b := setup(t, []tongs.Tool{newRunner(t), mine, tool(t, free, nil, nil)})
+	forge := provide(sources{tongs.SourceForge: &source{tools: []tongs.Tool{mine}}})
+	b := setup(t, []tongs.Tool{newRunner(t), tool(t, free, nil, nil)}, forge)
 	b.person.answer = yes
 	res := b.call("run_custom", redirect)
 	must(t, res, "")
@@ -66,7 +66,7 @@ func TestRedirectedCall(t *testing.T) {
 
 	// The rules of both names apply.
 	for _, name := range []string{"run_custom", "mine"} {
-		b := setup(t, []tongs.Tool{newRunner(t), mine}, mode(tongs.ModeAll), rules(tongs.Rule{Tool: name, Decision: tongs.Blocked}))
+		b := setup(t, []tongs.Tool{newRunner(t)}, forge, mode(tongs.ModeAll), rules(tongs.Rule{Tool: name, Decision: tongs.Blocked}))
 		must(t, b.call("run_custom", redirect), tongs.CodeBlocked)
 	}
 }
@@ -170,11 +170,12 @@ func TestOutOfProcessToolAlwaysExecutes(t *testing.T) {
 	says := new(tongs.PreApproved)
 	plan := func(*tongs.View, echoIn) (*tongs.Plan, error) { return &tongs.Plan{Default: says}, nil }
 	mine := tool(t, tongs.Spec{Name: "mine", Source: custom, Needs: tongs.Execute, Default: tongs.PreApproved}, plan, nil)
-	b := setup(t, []tongs.Tool{mine})
+	b := setup(t, nil, provide(sources{tongs.SourceForge: &source{tools: []tongs.Tool{mine}}}))
 	ex, err := b.Explain(t.Context(), &tongs.Call{Tool: "mine", Args: []byte(`{"text":"x"}`)})
 	if err != nil || ex.Decision != tongs.Ask || len(ex.Effects) != 1 || ex.Effects[0].Kind != tongs.EffectExecute {
 		t.Errorf("%+v, %v", ex, err)
 	}
-	b = setup(t, []tongs.Tool{tool(t, tongs.Spec{Name: "mine", Source: custom, Needs: tongs.Read}, plan, nil)}, func(o *engine.Options) { o.Mode = tongs.ModeAll })
+	mine = tool(t, tongs.Spec{Name: "mine", Source: custom, Needs: tongs.Read}, plan, nil)
+	b = setup(t, nil, provide(sources{tongs.SourceForge: &source{tools: []tongs.Tool{mine}}}), mode(tongs.ModeAll))
 	must(t, b.call("mine", `{"text":"x"}`), tongs.CodePermissionDenied) // it did not declare execute
 }

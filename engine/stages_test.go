@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -30,15 +29,11 @@ func BenchmarkStage(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	tools, err := registry.New(noop)
-	if err != nil {
-		b.Fatal(err)
-	}
 	ws, err := workspace.Open(workspace.Options{Dir: b.TempDir(), LockDir: b.TempDir() + "/locks"})
 	if err != nil {
 		b.Fatal(err)
 	}
-	e, err := New(Options{Registry: tools, Workspace: ws})
+	e, err := New(Options{Tools: []tongs.Tool{noop}, Workspace: ws})
 	if err != nil {
 		b.Fatal(err)
 	}

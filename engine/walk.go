@@ -29,12 +29,13 @@ type walk struct {
 	// always is the context of what is written whether or not the caller is still there: the row.
 	always context.Context
 
-	entry registry.Entry
-	tool  tongs.Tool
-	spec  *tongs.Spec
-	names []string    // every name that rules may know the call by
-	via   *tongs.Spec // the redirecting tool
-	dir   tongs.Path
+	entry  registry.Entry
+	supply *supply // what the tool is from
+	tool   tongs.Tool
+	spec   *tongs.Spec
+	names  []string    // every name that rules may know the call by
+	via    *tongs.Spec // the redirecting tool
+	dir    tongs.Path
 
 	repaired []string
 	// decision is what was decided about the call so far.
@@ -182,28 +183,30 @@ func (w *walk) resolveDir() (err error) {
 
 // find sets the tool of the given name, if the caller can see it and its permissions are granted.
 func (w *walk) find(ctx context.Context, name string, kinds []tongs.SourceKind) error {
-	set := w.engine.opt.Registry.Set()
+	set := w.engine.supplies.Set()
 	entry, ok := set.Lookup(name)
 	var names []string
 	if ok {
 		spec := entry.Tool.Spec()
 		names = append([]string{spec.Name, name}, spec.Aliases...)
-		ok = w.caller.visible(names) && (len(kinds) == 0 || slices.Contains(kinds, spec.Source.Kind))
+		ok = w.caller.visible(names) && (len(kinds) == 0 || slices.Contains(kinds, entry.Kind))
 	}
 	if !ok {
 		return w.unknown(name, set)
 	}
-	tool, err := w.engine.opt.Registry.Ready(ctx, entry, w.engine.initContext(w.dir))
+	tool, err := w.engine.supplies.Ready(ctx, entry, w.engine.initContext(w.dir))
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
 		return tongs.Errorf(tongs.CodeConfigError, "tool %s: %w", name, err)
 	}
-	w.entry, w.tool, w.spec = entry, tool, tool.Spec()
-	if err := genuine(entry, w.spec.Source); err != nil {
+	from := entry.From.(*supply)
+	spec, err := from.stamped(tool.Spec())
+	if err != nil {
 		return err
 	}
+	w.entry, w.supply, w.tool, w.spec = entry, from, tool, spec
 	w.names = append(w.names, names...)
 	if missing := w.spec.Needs &^ w.caller.granted(); missing != 0 {
 		return tongs.Errorf(tongs.CodePermissionDenied, "%s needs the permission %s, which is not granted here", w.spec.Name, missing)
@@ -216,6 +219,10 @@ func (w *walk) unknown(name string, set *registry.Set) error {
 		entry, ok := set.Lookup(name)
 		return !ok || !w.caller.visible(append([]string{name, entry.Tool.Spec().Name}, entry.Tool.Spec().Aliases...))
 	})
+	return unknown(name, near)
+}
+
+func unknown(name string, near []string) error {
 	err := tongs.Errorf(tongs.CodeUnknownTool, "there is no tool %q", name)
 	if len(near) > 0 {
 		err.Message += "; did you mean " + strings.Join(near, ", ") + "?"

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/model"
 	"github.com/tongs-ai/tongs/model/script"
 	"github.com/tongs-ai/tongs/tools/todo"
@@ -15,8 +14,7 @@ import (
 // A worker runs over any engine; here its model plays a script.
 func Example() {
 	tools, _ := todo.Tools()
-	reg, _ := registry.New(tools...)
-	e, _ := engine.New(engine.Options{Registry: reg})
+	e, _ := engine.New(engine.Options{Tools: tools})
 	runner, _ := worker.New(worker.Options{
 		Caller: e, Tools: e.Tools,
 		Open: func(context.Context, string) (model.Model, error) {

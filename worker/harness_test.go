@@ -78,8 +78,8 @@ func newBench(t testing.TB, more ...tongs.Tool) *bench {
 	b.registry, err = registry.New(slices.Concat(list, finders, todos, []tongs.Tool{runTool(t), fetchTool(t)}, more)...)
 	b.must(err)
 	b.engine, err = engine.New(engine.Options{
-		Registry: b.registry, Workspace: b.ws, Output: output.Bounds{Spill: spill, Limits: output.Limits{Content: 4000}},
-		Providers: map[tongs.SourceKind]engine.Provider{tongs.SourceWorker: provided{b}},
+		Workspace: b.ws, Output: output.Bounds{Spill: spill, Limits: output.Limits{Content: 4000}},
+		Providers: map[tongs.SourceKind]engine.Provider{tongs.SourceBuiltin: b.registry, tongs.SourceWorker: provided{b}},
 		HTTP:      func(*tongs.Permit) tongs.HTTP { return answering{} },
 		Approval:  &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{approval.Callback(b.answer)}},
 	})

@@ -13,7 +13,6 @@ import (
 	"github.com/tongs-ai/tongs/adapters"
 	geminitools "github.com/tongs-ai/tongs/adapters/gemini"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // hands is an engine with one tool.
@@ -33,11 +32,7 @@ func hands() (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools, err := registry.New(greet)
-	if err != nil {
-		return nil, err
-	}
-	return engine.New(engine.Options{Registry: tools})
+	return engine.New(engine.Options{Tools: []tongs.Tool{greet}})
 }
 
 func TestDefinitionsAndCalls(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"github.com/tongs-ai/tongs/adapters"
 	langchaintools "github.com/tongs-ai/tongs/adapters/langchain"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // hands is an engine with one tool.
@@ -32,11 +31,7 @@ func hands() (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools, err := registry.New(greet)
-	if err != nil {
-		return nil, err
-	}
-	return engine.New(engine.Options{Registry: tools})
+	return engine.New(engine.Options{Tools: []tongs.Tool{greet}})
 }
 
 func TestTools(t *testing.T) {

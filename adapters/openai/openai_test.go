@@ -14,7 +14,6 @@ import (
 	"github.com/tongs-ai/tongs/adapters"
 	openaitools "github.com/tongs-ai/tongs/adapters/openai"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // hands is an engine with one tool.
@@ -34,11 +33,7 @@ func hands() (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools, err := registry.New(greet)
-	if err != nil {
-		return nil, err
-	}
-	return engine.New(engine.Options{Registry: tools})
+	return engine.New(engine.Options{Tools: []tongs.Tool{greet}})
 }
 
 func tools(t *testing.T, of func(adapters.Set) (*openaitools.Tools, error)) *openaitools.Tools {

@@ -9,12 +9,13 @@ import (
 	"github.com/tongs-ai/tongs"
 )
 
-// slot is the place of one registered tool: it outlives the sets it is in, and with it what a lazy tool was made into.
+// slot is the place of one offered tool: it outlives the sets it is in, and with it what a lazy tool was made into.
 type slot struct {
 	tool tongs.Tool
-	// from and kind are those of the offer that the tool is in, nil and empty for one that was registered.
-	from any
-	kind tongs.SourceKind
+	// from and kind are those of the offer that the tool is in; reviewed means that it may take a name of a built-in.
+	from     any
+	kind     tongs.SourceKind
+	reviewed bool
 
 	mu     sync.Mutex
 	made   tongs.Tool // nil until Init succeeded
@@ -43,7 +44,7 @@ func (s *slot) spec() *tongs.Spec {
 // Ready returns the tool that serves the entry's calls. A lazy one is made first: once, however many callers wait for
 // it. Each caller stops waiting when its own context ends; when nobody waits any more, the context that Init was
 // given ends too. A failure, or a panic in Init, is returned, and the next call tries again.
-func (r *Registry) Ready(ctx context.Context, entry Entry, in tongs.InitContext) (tongs.Tool, error) {
+func (c *Catalog) Ready(ctx context.Context, entry Entry, in tongs.InitContext) (tongs.Tool, error) {
 	lazy, ok := entry.Tool.(tongs.Initializer)
 	if !ok {
 		if entry.Tool == nil {
@@ -53,10 +54,10 @@ func (r *Registry) Ready(ctx context.Context, entry Entry, in tongs.InitContext)
 	}
 	s := entry.slot
 	if s == nil {
-		return nil, fmt.Errorf("entry of %s was not looked up in a registry", entry.Tool.Spec().Name)
+		return nil, fmt.Errorf("entry of %s was not looked up in a catalog", entry.Tool.Spec().Name)
 	}
 	for {
-		made, f, err := r.join(ctx, s, lazy, in)
+		made, f, err := c.join(ctx, s, lazy, in)
 		if f == nil {
 			return made, err
 		}
@@ -73,7 +74,7 @@ func (r *Registry) Ready(ctx context.Context, entry Entry, in tongs.InitContext)
 }
 
 // join returns the tool if it was made, else the flight to wait for, which it starts where there is none.
-func (r *Registry) join(ctx context.Context, s *slot, lazy tongs.Initializer, in tongs.InitContext) (
+func (c *Catalog) join(ctx context.Context, s *slot, lazy tongs.Initializer, in tongs.InitContext) (
 	tongs.Tool, *flight, error,
 ) {
 	s.mu.Lock()
@@ -87,7 +88,7 @@ func (r *Registry) join(ctx context.Context, s *slot, lazy tongs.Initializer, in
 	if s.flight == nil {
 		initCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		s.flight = &flight{done: make(chan struct{}), cancel: cancel}
-		go r.initialise(initCtx, s, s.flight, lazy, in)
+		go c.initialise(initCtx, s, s.flight, lazy, in)
 	}
 	s.flight.waiting++
 	return nil, s.flight, nil
@@ -105,7 +106,7 @@ func (s *slot) leave(f *flight) (abandoned bool) {
 	return f.abandoned
 }
 
-func (r *Registry) initialise(ctx context.Context, s *slot, f *flight, lazy tongs.Initializer, in tongs.InitContext) {
+func (c *Catalog) initialise(ctx context.Context, s *slot, f *flight, lazy tongs.Initializer, in tongs.InitContext) {
 	defer f.cancel()
 	name := s.tool.Spec().Name
 	f.err = fmt.Errorf("tool %s: its initialisation ended without a result", name)
@@ -117,7 +118,7 @@ func (r *Registry) initialise(ctx context.Context, s *slot, f *flight, lazy tong
 		s.made, s.flight = f.tool, nil
 		s.mu.Unlock()
 		if f.tool != nil {
-			r.announce(s)
+			c.announce(s)
 		}
 		close(f.done)
 	}()
@@ -147,8 +148,7 @@ func standsFor(tool tongs.Tool, spec *tongs.Spec) error {
 	if spec.Toolset != "" && got.Toolset != spec.Toolset {
 		return fmt.Errorf("it made a tool of the toolset %q, announced was %q", got.Toolset, spec.Toolset)
 	}
-	same := got.Source.Kind == spec.Source.Kind || got.Source.BuiltIn() && spec.Source.BuiltIn()
-	if !same || got.Source.Name != spec.Source.Name ||
+	if !SameKind(got.Source.Kind, spec.Source.Kind) || got.Source.Name != spec.Source.Name ||
 		spec.Source.Digest != "" && got.Source.Digest != spec.Source.Digest {
 		return fmt.Errorf("it made a tool from %q, announced was %q", describe(got), describe(spec))
 	}
@@ -156,13 +156,13 @@ func standsFor(tool tongs.Tool, spec *tongs.Spec) error {
 }
 
 // announce tells those who watch that the definition of a tool in the current set changed.
-func (r *Registry) announce(s *slot) {
-	r.writing.Lock()
-	defer r.writing.Unlock()
-	set := r.current().set
+func (c *Catalog) announce(s *slot) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	set := c.current().set
 	for _, entry := range set.entries {
 		if entry.slot == s {
-			r.store(set)
+			c.store(set)
 			return
 		}
 	}

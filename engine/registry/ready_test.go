@@ -12,14 +12,21 @@ import (
 	"github.com/tongs-ai/tongs/engine/registry"
 )
 
-func lazyEntry(t *testing.T, init func(context.Context, tongs.InitContext) (tongs.Tool, error)) (*registry.Registry, registry.Entry) {
+func lazyEntry(t *testing.T, init func(context.Context, tongs.InitContext) (tongs.Tool, error)) (*registry.Catalog, registry.Entry) {
 	t.Helper()
-	r, err := registry.New(tongs.Lazy(tongs.Spec{Name: "slow", Description: "Stand-in.", Source: tongs.Source{Name: "origin"}}, init))
-	if err != nil {
-		t.Fatal(err)
+	return catalogOf(t, tongs.Lazy(tongs.Spec{Name: "slow", Description: "Stand-in.", Source: tongs.Source{Name: "origin"}}, init))
+}
+
+// catalogOf is a catalog of one built-in tool, and the tool in it.
+func catalogOf(t *testing.T, tool tongs.Tool) (*registry.Catalog, registry.Entry) {
+	t.Helper()
+	c := &registry.Catalog{}
+	c.Take(builtIn(tool))
+	entry, ok := c.Set().Lookup(tool.Spec().Name)
+	if !ok {
+		t.Fatal(c.Set().Faults())
 	}
-	entry, _ := r.Set().Lookup("slow")
-	return r, entry
+	return c, entry
 }
 
 func TestReady(t *testing.T) {
@@ -61,13 +68,11 @@ func TestReady(t *testing.T) {
 		t.Errorf("init ran %d times", calls)
 	}
 	<-changed
-	if got := r.Definitions()[0].Description; got != "A tool." {
+	if got := r.Set().Definitions()[0].Description; got != "A tool." {
 		t.Errorf("the definition is still %q", got)
 	}
 	// It is still made after other tools changed.
-	if err := r.Register(tool(t, "", "other")); err != nil {
-		t.Fatal(err)
-	}
+	r.Take(builtIn(tool(t, "", "other"), entry.Tool))
 	entry, _ = r.Set().Lookup("slow")
 	if got, err := r.Ready(ctx, entry, in); err != nil || got != made || calls != 5 {
 		t.Errorf("got %v, %v after %d calls", got, err, calls)
@@ -180,13 +185,9 @@ func TestReadyHonoursItsContext(t *testing.T) {
 // Rules about a toolset were judged by what the stand-in announced.
 func TestReadyKeepsTheToolset(t *testing.T) {
 	spec := tongs.Spec{Name: "slow", Description: "Stand-in.", Toolset: "mcp"}
-	r, err := registry.New(tongs.Lazy(spec, func(context.Context, tongs.InitContext) (tongs.Tool, error) {
+	r, entry := catalogOf(t, tongs.Lazy(spec, func(context.Context, tongs.InitContext) (tongs.Tool, error) {
 		return tool(t, "", "slow"), nil
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	entry, _ := r.Set().Lookup("slow")
 	if _, err := r.Ready(t.Context(), entry, tongs.InitContext{}); err == nil || !strings.Contains(err.Error(), `announced was "mcp"`) {
 		t.Errorf("%v", err)
 	}

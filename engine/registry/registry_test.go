@@ -42,6 +42,19 @@ func names(tools []tongs.Tool) string {
 	return strings.Join(list, " ")
 }
 
+// builtIn offers built-in tools.
+func builtIn(tools ...tongs.Tool) registry.Offer {
+	return registry.Offer{Kind: tongs.SourceBuiltin, From: "the program", Tools: tools}
+}
+
+// approved offers tools of a kind that a person approved.
+func approved(tool tongs.Tool) registry.Offer {
+	return registry.Offer{
+		Kind: tool.Spec().Source.Kind, From: "elsewhere", Tools: []tongs.Tool{tool}, Reviewed: func(tongs.Source) bool { return true },
+	}
+}
+
+// What each name means, where all tools that are not built in were approved.
 func TestRegister(t *testing.T) {
 	const b, c, m, x, w = tongs.SourceBuiltin, tongs.SourceForge, tongs.SourceModule, tongs.SourceMCP, tongs.SourceWorker
 	type step struct {
@@ -103,21 +116,27 @@ func TestRegister(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var tools []tongs.Tool
+			var offers []registry.Offer
 			for _, s := range test.tools {
-				tools = append(tools, tool(t, s.kind, s.names, s.edit))
+				offers = append(offers, approved(tool(t, s.kind, s.names, s.edit)))
 			}
-			r, err := registry.New(tools...)
+			var r registry.Catalog
+			r.Take(offers...)
+			faults := r.Set().Faults()
 			if test.fail != "" {
-				if err == nil || !strings.Contains(err.Error(), test.fail) {
-					t.Fatalf("got %v, want %q", err, test.fail)
+				if len(faults) != 1 || !strings.Contains(faults[0].String(), test.fail) {
+					t.Fatalf("got %v, want %q", faults, test.fail)
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
+			if len(faults) > 0 {
+				t.Fatal(faults)
 			}
-			if got := names(r.List()); test.list != "" && got != test.list {
+			var list []tongs.Tool
+			for _, e := range r.Set().Entries() {
+				list = append(list, e.Tool)
+			}
+			if got := names(list); test.list != "" && got != test.list {
 				t.Errorf("list is %s, want %s", got, test.list)
 			}
 			if got := r.Set().Warnings(); len(got) != test.warnings {
@@ -132,7 +151,7 @@ func TestRegister(t *testing.T) {
 				if entry.Shadowed != nil {
 					got += " " + entry.Shadowed.Name
 				}
-				if got != want || r.Has(word) != (want != "") {
+				if got != want || ok != (want != "") {
 					t.Errorf("%s is %q, want %q", word, got, want)
 				}
 			}
@@ -151,6 +170,9 @@ func TestNilTools(t *testing.T) {
 	if err := r.Replace(nil); err == nil {
 		t.Error("a nil tool replaced something")
 	}
+	if err := r.Register(nil); err == nil {
+		t.Error("a nil tool was registered")
+	}
 	if r.Has("x") || len(r.List()) != 0 || r.Unregister("x") || r.Set().Nearest("x") != nil {
 		t.Error("the zero registry is not empty")
 	}
@@ -158,7 +180,8 @@ func TestNilTools(t *testing.T) {
 	if _, ok := s.Lookup("x"); ok || s.Entries() != nil || s.Warnings() != nil || s.Nearest("x") != nil {
 		t.Error("a nil set is not empty")
 	}
-	if r.Swap(nil); r.Set() == nil {
+	var c registry.Catalog
+	if c.Take(); c.Set() == nil {
 		t.Error("the set is nil")
 	}
 }
@@ -186,31 +209,74 @@ func TestReplaceAndUnregister(t *testing.T) {
 	if err := r.Replace(tool(t, b, "a new")); err != nil || r.Has("old") || !r.Has("new") || names(r.List()) != "builtin:a builtin:z" {
 		t.Errorf("after replacing: %s, %v", names(r.List()), err)
 	}
-	// A custom tool does not replace a built-in: it shadows it, and the built-in's rules go on to hold.
-	if err := r.Replace(tool(t, c, "a")); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Replace(tool(t, c, "a again")); err != nil {
-		t.Fatal(err)
-	}
-	if e, _ := r.Set().Lookup("again"); e.Shadowed == nil || e.Shadowed.Name != "a" {
-		t.Errorf("shadowed is %v", e.Shadowed)
-	}
-	if r.Unregister("again") {
+	if r.Unregister("new") {
 		t.Error("an alias was unregistered")
 	}
-	if !r.Unregister("a") || names(r.List()) != "builtin:a builtin:z" {
+	if !r.Unregister("a") || r.Unregister("a") || names(r.List()) != "builtin:z" {
 		t.Errorf("after unregistering: %s", names(r.List()))
 	}
-	if !r.Unregister("a") || r.Unregister("a") || names(r.List()) != "builtin:z" {
-		t.Errorf("after unregistering twice: %s", names(r.List()))
+	// Tools of other kinds come from their providers.
+	if err := r.Register(tool(t, c, "k")); err == nil || !strings.Contains(err.Error(), "forge") {
+		t.Errorf("a custom tool was registered: %v", err)
 	}
-	control := tool(t, b, "k", control)
-	if err := r.Register(control); err != nil {
-		t.Fatal(err)
+	if err := r.Replace(tool(t, c, "z")); err == nil || names(r.List()) != "builtin:z" {
+		t.Errorf("a custom tool replaced a built-in: %v", err)
 	}
-	if err := r.Replace(tool(t, c, "k")); err == nil {
+}
+
+// A custom tool shadows a built-in, whose rules go on to hold, and the built-in is back when it is gone.
+func TestShadowedToolComesBack(t *testing.T) {
+	const b, c = tongs.SourceBuiltin, tongs.SourceForge
+	var all registry.Catalog
+	own := builtIn(tool(t, b, "a new"), tool(t, b, "z"), tool(t, b, "k", control))
+	all.Take(own, approved(tool(t, c, "a again")))
+	if e, _ := all.Set().Lookup("again"); e.Shadowed == nil || e.Shadowed.Name != "a" || e.Kind != c {
+		t.Errorf("shadowed is %v", e.Shadowed)
+	}
+	all.Take(own)
+	if e, _ := all.Set().Lookup("a"); e.Kind != b || e.Shadowed != nil {
+		t.Errorf("after it is gone: %+v", e)
+	}
+	all.Take(own, approved(tool(t, c, "k")))
+	if e, _ := all.Set().Lookup("k"); e.Kind != b {
 		t.Error("a control tool was replaced by a custom one")
+	}
+}
+
+// Only a person's approval lets a tool take the name of a built-in. A digest is none: servers have one from the start.
+func TestUnapprovedToolTakesNoNameOfABuiltIn(t *testing.T) {
+	digest := func(s *tongs.Spec) { s.Source.Digest = "sha256:x" }
+	for _, kind := range []tongs.SourceKind{tongs.SourceForge, tongs.SourceModule, tongs.SourceMCP} {
+		for _, names := range []string{"a", "short", "mine short"} {
+			custom := tool(t, kind, names, digest)
+			approvals := 0
+			offer := registry.Offer{Kind: kind, From: "elsewhere", Tools: []tongs.Tool{custom, tool(t, kind, "free", digest)}}
+			var all registry.Catalog
+			own := builtIn(tool(t, "", "a short"))
+			word := strings.Fields(names)[len(strings.Fields(names))-1]
+			for _, yes := range []bool{false, true, false} {
+				if approvals > 0 || yes {
+					offer.Reviewed = func(tongs.Source) bool { approvals++; return yes }
+				}
+				changed := all.Changed()
+				all.Take(own, offer)
+				e, _ := all.Set().Lookup(word)
+				if yes != (e.Tool == custom) || yes != (e.Shadowed != nil) || yes != (len(all.Set().Faults()) == 0) {
+					t.Errorf("%s %s, approved %t: %+v, faults %v", kind, names, yes, e, all.Set().Faults())
+				}
+				if e, ok := all.Set().Lookup("free"); !ok || e.Kind != kind {
+					t.Errorf("a tool with a name of its own is not offered: %+v", e)
+				}
+				select {
+				case <-changed:
+				default:
+					t.Errorf("%s %s: an approval was not announced", kind, names)
+				}
+			}
+			if approvals != 2 {
+				t.Errorf("%d questions about approvals, want those about the one tool that wants the name", approvals)
+			}
+		}
 	}
 }
 
@@ -255,6 +321,27 @@ func TestChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Refresh(t.Context())
+	for _, step := range []struct {
+		name   string
+		change func()
+	}{
+		{"register", func() { _ = r.Register(tool(t, "", "a")) }},
+		{"replace", func() { _ = r.Replace(tool(t, "", "b")) }},
+		{"unregister", func() { r.Unregister("b") }},
+	} {
+		if step.change(); !r.Refresh(t.Context()) || r.Refresh(t.Context()) {
+			t.Errorf("%s was not reported, or twice", step.name)
+		}
+	}
+	_ = r.Register(tool(t, "", "a"))
+	r.Unregister("nothing")
+	if r.Refresh(t.Context()) {
+		t.Error("a change that failed was reported")
+	}
+
+	var c registry.Catalog
+	own := builtIn(tool(t, "", "a"))
 	isClosed := func(c <-chan struct{}) bool {
 		select {
 		case <-c:
@@ -263,27 +350,16 @@ func TestChanged(t *testing.T) {
 			return false
 		}
 	}
-	for name, change := range map[string]func(){
-		"register":   func() { _ = r.Register(tool(t, "", "a")) },
-		"replace":    func() { _ = r.Replace(tool(t, "", "b")) },
-		"unregister": func() { r.Unregister("b") },
-		"swap":       func() { r.Swap(&registry.Set{}) },
-	} {
-		if name == "unregister" {
-			_ = r.Replace(tool(t, "", "b"))
-		}
-		ch := r.Changed()
-		change()
-		if !isClosed(ch) {
-			t.Errorf("%s was not announced", name)
-		}
+	before := c.Changed()
+	if c.Take(own); !isClosed(before) {
+		t.Error("new tools were not announced")
 	}
-	_ = r.Replace(tool(t, "", "a"))
-	ch := r.Changed()
-	_ = r.Register(tool(t, "", "a"))
-	r.Unregister("nothing")
-	if isClosed(ch) {
-		t.Error("a change that failed was announced")
+	before = c.Changed()
+	if c.Take(own); isClosed(before) {
+		t.Error("tools that are as they were were announced")
+	}
+	if c.Take(); !isClosed(before) {
+		t.Error("tools that went were not announced")
 	}
 }
 

@@ -14,28 +14,19 @@ type Entry struct {
 	Tool tongs.Tool
 	// Shadowed is the built-in whose name or alias the tool took, nil for none. Its ask and blocked go on to hold.
 	Shadowed *tongs.Spec
-	// From is what the offer with the tool came from, nil for a tool that was registered.
+	// From is what the offer with the tool came from, and Kind that of its source, whatever the tool itself claims.
 	From any
+	Kind tongs.SourceKind
 	slot *slot
 }
 
 // Set is a number of tools with distinct names. It never changes and is safe for concurrent use; a nil Set is empty.
 type Set struct {
-	all      []*slot // as registered, those that are shadowed too
 	offered  []*slot // in order of precedence, those with a fault too
 	entries  []Entry // those that can be called
 	words    map[string]Entry
 	warnings []string
 	faults   []Fault
-}
-
-// NewSet returns the set of the tools, or an error that says which two of them cannot be together.
-func NewSet(tools ...tongs.Tool) (*Set, error) {
-	slots := make([]*slot, len(tools))
-	for i, tool := range tools {
-		slots[i] = &slot{tool: tool}
-	}
-	return build(slots, nil)
 }
 
 // Lookup finds a tool by its name or one of its aliases.
@@ -47,12 +38,29 @@ func (s *Set) Lookup(name string) (Entry, bool) {
 	return entry, ok
 }
 
-// Entries returns the tools that can be called, in the order of their registration. A shadowed tool is not among them.
+// Entries returns the tools that can be called, in the order of their offers. A shadowed tool is not among them.
 func (s *Set) Entries() []Entry {
 	if s == nil {
 		return nil
 	}
 	return slices.Clone(s.entries)
+}
+
+// Definitions returns the specs of the tools that can be called. Of a lazy tool it is the stand-in until the tool was
+// made.
+func (s *Set) Definitions() (specs []*tongs.Spec) {
+	for _, entry := range s.Entries() {
+		specs = append(specs, entry.slot.spec())
+	}
+	return specs
+}
+
+// Faults are the tools that were offered and cannot be called.
+func (s *Set) Faults() []Fault {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.faults)
 }
 
 // Warnings says which built-in tools are shadowed, and by what.
@@ -147,29 +155,42 @@ type builder struct {
 	warnings  []string
 }
 
-// build makes a set of tools that were registered, which have to be together, and of tools that are offered, each of
-// which is left out where it cannot be with those before it.
-func build(registered, offered []*slot) (*Set, error) {
+// build makes a set of the tools that are offered, the built-in ones before all others. Each is left out where it cannot
+// be with those before it.
+func build(offered []*slot) *Set {
 	b := &builder{builtin: claims{}, other: claims{}, shadowed: map[*slot]*tongs.Spec{}, successor: map[*slot]*slot{}}
-	for _, s := range registered {
-		if err := b.claim(s); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range registered {
-		if err := b.shadow(s, true); err != nil {
-			return nil, err
-		}
-	}
 	var faults []Fault
-	for _, s := range offered {
-		if err := b.admit(s); err != nil {
-			faults = append(faults, faultOf(s, err))
+	for _, builtIn := range []bool{true, false} {
+		for _, s := range offered {
+			if SameKind(s.kind, tongs.SourceBuiltin) != builtIn {
+				continue
+			}
+			if err := b.admit(s); err != nil {
+				faults = append(faults, faultOf(s, err))
+			}
 		}
 	}
 	set := b.set()
-	set.all, set.offered, set.faults = registered, offered, faults
-	return set, nil
+	set.offered, set.faults = offered, faults
+	return set
+}
+
+// admit adds an offered tool, or returns why it cannot be offered.
+func (b *builder) admit(s *slot) error {
+	spec, err := specOf(s.tool)
+	if err != nil {
+		return err
+	}
+	if !SameKind(spec.Source.Kind, s.kind) {
+		return fmt.Errorf("%s claims to be from a source of the kind %q, and is offered as one of the kind %q", spec.Name, spec.Source.Kind, s.kind)
+	}
+	if err := b.shadow(s, false); err != nil {
+		return err
+	}
+	if err := b.claim(s, spec); err != nil {
+		return err
+	}
+	return b.shadow(s, true)
 }
 
 func (b *builder) set() *Set {
@@ -178,7 +199,7 @@ func (b *builder) set() *Set {
 		if next := b.successor[s]; next != nil {
 			s = next
 		}
-		return Entry{Tool: s.tool, Shadowed: b.shadowed[s], From: s.from, slot: s}
+		return Entry{Tool: s.tool, Shadowed: b.shadowed[s], From: s.from, Kind: s.kind, slot: s}
 	}
 	for _, s := range b.slots {
 		if b.successor[s] == nil {
@@ -195,11 +216,7 @@ func (b *builder) set() *Set {
 }
 
 // claim gives a tool its words, all or none.
-func (b *builder) claim(s *slot) error {
-	spec, err := specOf(s.tool)
-	if err != nil {
-		return err
-	}
+func (b *builder) claim(s *slot, spec *tongs.Spec) error {
 	group := b.other
 	if spec.Source.BuiltIn() {
 		group = b.builtin
@@ -231,6 +248,9 @@ func (b *builder) shadow(s *slot, commit bool) error {
 		}
 		if before != nil && before != below {
 			return fmt.Errorf("%s takes words of two built-in tools, %s and %s; it may shadow one", describe(spec), before.Name, below.Name)
+		}
+		if !s.reviewed {
+			return fmt.Errorf("%w; until it is, %s means the built-in tool", ErrUnapproved, word)
 		}
 		if !commit {
 			continue

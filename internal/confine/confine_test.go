@@ -17,7 +17,6 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -132,10 +131,6 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools, err := registry.New(tool)
-	if err != nil {
-		t.Fatal(err)
-	}
 	person := approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		b.asked = append(b.asked, q)
 		b.meanwhile()
@@ -148,7 +143,7 @@ func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) 
 	confiner := confine.New(opt)
 	b.confiner = confiner
 	b.Engine, err = engine.New(engine.Options{
-		Registry: tools, Workspace: ws, Audit: b.log, Commands: confiner.Commands, Outcomes: confiner.Outcomes,
+		Tools: []tongs.Tool{tool}, Workspace: ws, Audit: b.log, Commands: confiner.Commands, Outcomes: confiner.Outcomes,
 		Approval: b.desk,
 		Observe: func(e engine.Event) {
 			if b.observe != nil {

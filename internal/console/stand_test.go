@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,6 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/state"
 	"github.com/tongs-ai/tongs/mcp/mcpserver"
 	"github.com/tongs-ai/tongs/tools/files"
@@ -34,7 +34,6 @@ type stand struct {
 	dir, state      string
 	db              *state.DB
 	hub             *Hub
-	registry        *registry.Registry
 	engine          *engine.Engine
 	server          *Server
 	web             *httptest.Server
@@ -84,12 +83,10 @@ func (s *stand) up() {
 	must(err)
 	list, err := files.Tools(files.Options{})
 	must(err)
-	s.registry, err = registry.New(append(append(list, testTools(s.t)...), s.further...)...)
-	must(err)
 	s.hub, s.clients = NewHub(), &mcpserver.Channel{}
 	s.desk = &approval.Desk{Store: s.db.Questions(approval.Options{}), Channels: []approval.Channel{s.hub.Channel()}, Callers: []approval.CallerChannel{s.clients}, Wait: time.Minute}
 	s.engine, err = engine.New(engine.Options{
-		Registry: s.registry, Workspace: ws, Audit: s.db.Audit(), Grants: s.db.Grants(), State: s.db.State, Approval: s.desk,
+		Tools: slices.Concat(list, testTools(s.t), s.further), Workspace: ws, Audit: s.db.Audit(), Grants: s.db.Grants(), State: s.db.State, Approval: s.desk,
 		Output: output.Bounds{Spill: spill}, Observe: s.hub.Observe, Rules: s.inForce,
 	})
 	must(err)
@@ -325,11 +322,7 @@ func newEngine(t *testing.T, db *state.DB, dir string) *engine.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reg, err := registry.New(list...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.New(engine.Options{Registry: reg, Workspace: ws, Audit: db.Audit(), Grants: db.Grants()})
+	e, err := engine.New(engine.Options{Tools: list, Workspace: ws, Audit: db.Audit(), Grants: db.Grants()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/workbench"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 )
@@ -28,8 +27,8 @@ func TestConformance(t *testing.T) {
 		b.tool("stuck", "tool.yaml", "name: stuck\ndescription: Waits.\nentrypoint: stuck.sh\n",
 			"stuck.sh", "#!/bin/sh\nsleep 1000\n", "stuck_test.sh", "#!/bin/sh\nsleep 1000\n")
 		common, opt := workbench.New(t, b.with(workbench.Options{Dir: dir}))
-		opt.Registry, err = registry.New(append(b.set.Tools(), tool)...)
-		b.Must(err)
+		opt.Tools = []tongs.Tool{tool}
+		opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceForge: b.set}
 		common.Engine, err = engine.New(opt)
 		b.Must(err)
 		return common.Engine

@@ -12,7 +12,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/workbench"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -43,7 +42,6 @@ type bench struct {
 	*workbench.Bench
 	forge, state string
 	set          *forge.Set
-	registry     *registry.Registry
 }
 
 func newBench(t testing.TB, o workbench.Options, change ...func(*forge.Options)) *bench {
@@ -62,14 +60,18 @@ func newBench(t testing.TB, o workbench.Options, change ...func(*forge.Options))
 	b.Must(err)
 	own, err := b.set.Builtins()
 	b.Must(err)
-	opt.Registry, err = registry.New(append(list, own...)...)
-	b.Must(err)
-	b.registry = opt.Registry
+	opt.Tools = append(list, own...)
 	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceForge: &current{b: b}}
 	opt.OnResult = func(*tongs.Call, *tongs.Result) { b.refresh() }
 	b.Engine, err = engine.New(opt)
 	b.Must(err)
 	return b
+}
+
+// get finds a tool.
+func (b *bench) get(name string) (tongs.Tool, bool) {
+	entry, ok := b.Engine.Set().Lookup(name)
+	return entry.Tool, ok
 }
 
 // with adds the forge to what a bench is like.

@@ -105,7 +105,7 @@ func TestResults(t *testing.T) {
 func TestUnapprovedAsksOnceASession(t *testing.T) {
 	b := newBench(t, workbench.Options{Mode: tongs.ModeAll})
 	b.tool("fresh", "tool.yaml", "name: fresh\ndescription: d\nentrypoint: run\nusage: Use it daily.\n", "run", "#!/bin/sh\necho hi\n")
-	spec, _ := b.registry.Get("fresh")
+	spec, _ := b.get("fresh")
 	b.Contains("description", spec.Spec().Description, "Use it daily.")
 	b.Contains("description", spec.Spec().Description, "Not approved yet")
 	b.OK("fresh")
@@ -145,7 +145,7 @@ func TestShadowingInheritsAskAndBlocked(t *testing.T) {
 	for _, name := range []string{"read_file", "edit", "write_file"} {
 		b.script(name, "", `echo mine`)
 	}
-	if w := strings.Join(b.registry.Set().Warnings(), "\n"); !strings.Contains(w, "read_file") || !strings.Contains(w, "edit") {
+	if w := strings.Join(b.Engine.Set().Warnings(), "\n"); !strings.Contains(w, "read_file") || !strings.Contains(w, "edit") {
 		t.Errorf("warnings %q", w)
 	}
 	b.Fails(tongs.CodeBlocked, "", b.Call("edit"))
@@ -153,7 +153,7 @@ func TestShadowingInheritsAskAndBlocked(t *testing.T) {
 		t.Errorf("the freedom of the built-in was inherited: %+v", e)
 	}
 	b.script("build_custom_tool", "", `echo mine`)
-	if tool, _ := b.registry.Get("build_custom_tool"); !tool.Spec().Source.BuiltIn() {
+	if tool, _ := b.get("build_custom_tool"); !tool.Spec().Source.BuiltIn() {
 		t.Error("a control tool was shadowed")
 	}
 }

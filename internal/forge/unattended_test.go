@@ -28,7 +28,7 @@ func TestRecordsOfOthersCountForNothing(t *testing.T) {
 		if s := b.status(name); s.Status != tongs.StatusUnapproved || s.ApprovedBy != "" {
 			t.Errorf("%+v", s)
 		}
-		if tool, ok := b.registry.Get(name); !ok || !strings.Contains(tool.Spec().Description, "Not approved yet") || b.set.Reviewed(tool.Spec().Source) {
+		if tool, ok := b.get(name); !ok || !strings.Contains(tool.Spec().Description, "Not approved yet") || b.set.Reviewed(tool.Spec().Source) {
 			t.Errorf("%s: %+v", name, tool.Spec())
 		}
 		b.Fails(tongs.CodeDenied, "", b.Call(name))

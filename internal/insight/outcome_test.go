@@ -11,7 +11,6 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/insight"
 )
 
@@ -69,13 +68,9 @@ func migrate(t *testing.T, files ...string) *shop {
 	for _, name := range files {
 		changes = append(changes, tongs.Change{Kind: tongs.Added, Type: tongs.FileRegular, Path: tongs.Path{Rel: name}, Version: "v"})
 	}
-	reg, err := registry.New(tool)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &shop{t: t, log: audit.NewMemory(), grants: policy.NewMemoryBook(), ws: place(t)}
 	s.Engine, err = engine.New(engine.Options{
-		Registry: reg, Workspace: s.ws, Audit: s.log, Grants: s.grants, Outcomes: func(context.Context) bool { return true },
+		Tools: []tongs.Tool{tool}, Workspace: s.ws, Audit: s.log, Grants: s.grants, Outcomes: func(context.Context) bool { return true },
 		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{})},
 		Commands: func(p *tongs.Permit) engine.Programs { return &onCopy{permit: p, changes: changes} },
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/insight"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -67,20 +66,26 @@ func (p person) Ask(context.Context, approval.Question) (*approval.Answer, error
 	return &approval.Answer{Approved: true, Scope: p.scope, Channel: "test"}, nil
 }
 
+// unapproved provides custom tools that nobody approved.
+type unapproved []tongs.Tool
+
+func (u unapproved) Tools() []tongs.Tool        { return u }
+func (unapproved) Refresh(context.Context) bool { return false }
+func (unapproved) Reviewed(tongs.Source) bool   { return false }
+func (unapproved) Close() error                 { return nil }
+
 func open(t testing.TB, ws *workspace.Workspace, mode tongs.Mode, ask approval.Channel, rules ...tongs.Rule) *shop {
 	t.Helper()
 	custom := tongs.Spec{Source: tongs.Source{Kind: tongs.SourceForge, Name: "c", Digest: "d1"}, Toolset: "custom"}
-	reg, err := registry.New(runTool(t, "sh", tongs.Spec{Aliases: []string{"bash"}, Toolset: "shell"}), runTool(t, "other", custom))
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &shop{t: t, log: audit.NewMemoryWith(audit.MemoryOptions{Entries: 20000}), grants: policy.NewMemoryBook(), ws: ws}
 	desk := &approval.Desk{Store: approval.NewMemory(approval.Options{})}
 	if ask != nil {
 		desk.Channels = []approval.Channel{ask}
 	}
+	var err error
 	s.Engine, err = engine.New(engine.Options{
-		Registry: reg, Workspace: ws, Audit: s.log, Grants: s.grants, Approval: desk, Mode: mode, Rules: func() []tongs.Rule { return rules },
+		Tools:     []tongs.Tool{runTool(t, "sh", tongs.Spec{Aliases: []string{"bash"}, Toolset: "shell"})},
+		Providers: map[tongs.SourceKind]engine.Provider{tongs.SourceForge: unapproved{runTool(t, "other", custom)}}, Workspace: ws, Audit: s.log, Grants: s.grants, Approval: desk, Mode: mode, Rules: func() []tongs.Rule { return rules },
 	})
 	if err != nil {
 		t.Fatal(err)

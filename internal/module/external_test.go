@@ -44,7 +44,7 @@ export const listed = [{ name: 'first', description: 'First.', inputSchema: z.ob
 	if got := b.value("web_search"); got != `{"found":"found none"}` {
 		t.Errorf("got %s", got)
 	}
-	if _, ok := b.registry.Get("hidden"); ok || b.spec("web_search").Toolset != "external" {
+	if _, ok := b.Engine.Set().Lookup("hidden"); ok || b.spec("web_search").Toolset != "external" {
 		t.Error("what is not listed is exposed, or in the wrong toolset")
 	}
 	b.mods = []module.Config{external("@vercel/ai-tools", "listed", "first", "second")}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/module"
 	"github.com/tongs-ai/tongs/internal/workbench"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -40,11 +39,10 @@ type args = workbench.Args
 // bench is a workspace with modules in it, called through a real engine and a real sandbox.
 type bench struct {
 	*workbench.Bench
-	state    string
-	opt      module.Options
-	set      *module.Set
-	registry *registry.Registry
-	mods     []module.Config
+	state string
+	opt   module.Options
+	set   *module.Set
+	mods  []module.Config
 }
 
 // newBench makes a bench; files are pairs of a name and a content.
@@ -62,7 +60,6 @@ func newBench(t testing.TB, o workbench.Options, files ...string) *bench {
 		State: filepath.Join(b.state, "records"), Programs: programs, Workspace: b.Dir, Commands: func(p *tongs.Permit) tongs.Commands { return b.Confiner.Commands(p) }, Zones: []tongs.Zone{{Path: tongs.Path{Rel: "."}}}, OnChange: b.swap,
 	}
 	b.open()
-	opt.Registry = b.registry
 	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceModule: &current{b: b}}
 	var err error
 	b.Engine, err = engine.New(opt)
@@ -81,10 +78,6 @@ func (b *bench) open() {
 	b.set, err = module.New(b.opt)
 	b.Must(err)
 	b.Cleanup(func() { _ = b.set.Close() })
-	if b.registry == nil {
-		b.registry, err = registry.New()
-		b.Must(err)
-	}
 	b.swap()
 }
 
@@ -158,11 +151,11 @@ func (b *bench) value(tool string, list ...args) string {
 
 func (b *bench) spec(name string) *tongs.Spec {
 	b.Helper()
-	tool, ok := b.registry.Get(name)
+	entry, ok := b.Engine.Set().Lookup(name)
 	if !ok {
 		b.Fatalf("there is no tool %s", name)
 	}
-	return tool.Spec()
+	return entry.Tool.Spec()
 }
 
 func schemaOf(t testing.TB, spec *tongs.Spec) string {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/telemetry"
 )
 
@@ -117,11 +116,7 @@ func walking(t *testing.T, observe func(engine.Event)) *engine.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reg, err := registry.New(tool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.New(engine.Options{Registry: reg, Observe: observe})
+	e, err := engine.New(engine.Options{Tools: []tongs.Tool{tool}, Observe: observe})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func (s *System) addForge() error {
 	if err != nil {
 		return err
 	}
-	return s.Registry.RegisterAll(list...)
+	return s.builtIn.RegisterAll(list...)
 }
 
 // TakenName says why no new custom tool can have a name, empty where it can. A built-in tool that is no control tool may be
@@ -127,7 +127,11 @@ func (s *System) TakenName(name string) string {
 	if strings.Contains(name, "__") {
 		return "names with __ are those of tools of MCP servers"
 	}
-	entry, ok := s.Registry.Set().Lookup(name)
+	set := s.builtIn.Set()
+	if e := s.ready.Load(); e != nil {
+		set = e.Set()
+	}
+	entry, ok := set.Lookup(name)
 	if !ok {
 		return ""
 	}

@@ -34,5 +34,5 @@ func (s *System) addUndo() error {
 	if err != nil {
 		return err
 	}
-	return s.Registry.RegisterAll(list...)
+	return s.builtIn.RegisterAll(list...)
 }

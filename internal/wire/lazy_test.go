@@ -40,7 +40,7 @@ func TestACallOpensThePartsThatCouldSupplyItsTool(t *testing.T) {
 			if got := len(sys.Modules.States()); got != c.modules {
 				t.Errorf("%d modules are open, want %d", got, c.modules)
 			}
-			_, found := sys.Registry.Set().Lookup("files__read")
+			_, found := sys.Engine.Set().Lookup("files__read")
 			if found != c.servers {
 				t.Errorf("the tools of servers are there: %t, want %t", found, c.servers)
 			}
@@ -60,12 +60,12 @@ func TestBeingLazyDoesNotChangeWhatANameMeans(t *testing.T) {
 	if err := review.Modules.Approve(t.Context(), v, "test"); err != nil {
 		t.Fatal(err)
 	}
-	all := openParts(t, dir, "").Registry.Set()
+	all := openParts(t, dir, "").Engine.Set()
 	if e, _ := all.Lookup("edit"); e.Tool.Spec().Source.Kind != tongs.SourceModule {
 		t.Fatalf("edit is of %v", e.Tool.Spec().Source)
 	}
 	for _, name := range []string{"edit", "edit_file", "write_file", "shell", "bash", "undo"} {
-		got, found := openParts(t, dir, name).Registry.Set().Lookup(name)
+		got, found := openParts(t, dir, name).Engine.Set().Lookup(name)
 		want, there := all.Lookup(name)
 		if found != there || found && (got.Tool.Spec().Source != want.Tool.Spec().Source || got.Tool.Spec().Name != want.Tool.Spec().Name) {
 			t.Errorf("%s means %v, and %v where all is open", name, got.Tool, want.Tool)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/engine/registry"
 )
 
 // refreshEvery is how often a program that lives on looks for tools that changed by other hands than its own.
@@ -92,6 +93,10 @@ func (s *System) StatesOf(kind tongs.SourceKind) []tongs.SourceState {
 				continue
 			}
 			why := f.Err.Error()
+			if errors.Is(f.Err, registry.ErrUnapproved) && st.Tools[at].Status != tongs.StatusReady {
+				st.Tools[at].Detail += "; " + why // its status tells what to do
+				continue
+			}
 			if t := st.Tools[at]; t.Status == tongs.StatusBroken {
 				why += "; " + t.Detail
 			}
@@ -136,7 +141,7 @@ func (s *System) Warnings() []string {
 		}
 	}
 	slices.Sort(list)
-	return slices.Concat(s.Registry.Set().Warnings(), list)
+	return slices.Concat(s.Engine.Set().Warnings(), list)
 }
 
 func firstLine(s string) string {

@@ -76,3 +76,34 @@ func TestCustomToolDoesNotTakeTheNameOfAModule(t *testing.T) {
 		t.Errorf("warnings: %s", w)
 	}
 }
+
+// A custom tool has the name of a built-in one once a person approved it. Until then it is there to be approved.
+func TestCustomToolTakesTheNameOfABuiltInOnceItIsApproved(t *testing.T) {
+	sys := system(t, "", map[string]string{
+		"edit/tool.yaml": "name: edit\ndescription: Edits.\nentrypoint: edit.sh\n", "edit/edit.sh": "#!/bin/sh\necho mine\n",
+	})
+	if spec := sys.Spec("edit"); !spec.Source.BuiltIn() {
+		t.Errorf("edit is %+v", spec.Source)
+	}
+	st := sys.StatesOf(tongs.SourceForge)
+	if len(st) != 1 || st[0].Status != tongs.StatusUnapproved || st[0].Next == "" || !strings.Contains(st[0].Tools[0].Detail, "edit means the built-in tool") {
+		t.Fatalf("%+v", st)
+	}
+	if w := strings.Join(sys.Warnings(), "\n"); !strings.Contains(w, "the forge tool edit is not offered") {
+		t.Errorf("warnings: %s", w)
+	}
+	v, err := sys.Forge.Look(t.Context(), "edit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sys.Forge.Approve(t.Context(), v, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	sys.refresh()
+	if spec := sys.Spec("edit"); spec.Source.Kind != tongs.SourceForge {
+		t.Errorf("once it is approved, edit is %+v", spec.Source)
+	}
+	if st := sys.StatesOf(tongs.SourceForge); len(st) != 1 || st[0].Status != tongs.StatusReady {
+		t.Errorf("%+v", st)
+	}
+}

@@ -15,7 +15,7 @@ func (s *System) Serve(ctx context.Context, channel *mcpserver.Channel) (*mcpser
 		zones = append(zones, tongs.Zone{Path: tongs.Path{Root: z.Name, Rel: "."}, Writable: z.Writable})
 	}
 	return mcpserver.New(ctx, mcpserver.Options{
-		Engine: s.Engine, Changed: s.Registry.Changed, Refresh: s.refresh, Describe: s.Described, Files: s.Files, Zones: zones,
+		Engine: s.Engine, Describe: s.Described, Files: s.Files, Zones: zones,
 		Ended: s.Ended, Channel: channel, Version: s.host.Version, Prompts: forgePrompts(),
 	})
 }

@@ -43,7 +43,7 @@ func (s *System) addWeb(opt *engine.Options) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Registry.RegisterAll(list...); err != nil || s.opt.Memory {
+	if err := s.builtIn.RegisterAll(list...); err != nil || s.opt.Memory {
 		return err
 	}
 	proxy, err := webProxy(s.Config.Web.Proxy)

@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,13 +79,14 @@ type System struct {
 	host Host
 	opt  Options
 	// called are the names that the one tool has that is called; nil where any may be.
-	called   []string
-	Config   *config.Config
-	book     ruleBook
-	reread   func() (*config.Config, error) // the configuration as it is now
-	Rules    func() []tongs.Rule
-	Registry *registry.Registry
-	Engine   *engine.Engine
+	called []string
+	Config *config.Config
+	book   ruleBook
+	reread func() (*config.Config, error) // the configuration as it is now
+	Rules  func() []tongs.Rule
+	// builtIn are the tools of this program.
+	builtIn *registry.Registry
+	Engine  *engine.Engine
 	State
 	Journal  *journal.Journal
 	Files    *workspace.Workspace
@@ -146,7 +146,10 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 	if o.Lives {
 		sys.live = live.New(live.Options{MaxBytes: sys.Config.Limits.SearchIndex, Idle: sys.Config.Limits.SearchIdle})
 	}
-	if sys.Registry, sys.shell, err = tools(sys.Config, confined, opt.Output, sys.live); err != nil {
+	if sys.builtIn, sys.shell, err = tools(sys.Config, confined, opt.Output, sys.live); err != nil {
+		return nil, err
+	}
+	if err = sys.provide(tongs.SourceBuiltin, sys.builtIn, nil); err != nil {
 		return nil, err
 	}
 	sys.Confined = confined
@@ -159,7 +162,7 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 	if err = sys.addWeb(&opt); err != nil {
 		return nil, err
 	}
-	sys.called = calledNames(sys.Registry.Set(), o.Tool) // before those that look at other tools
+	sys.called = calledNames(sys.builtIn.Set(), o.Tool) // before those that look at other tools
 	if err = sys.addMCP(); err != nil {
 		return nil, err
 	}
@@ -169,7 +172,7 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 	if err = sys.addModules(); err != nil {
 		return nil, err
 	}
-	opt.Registry, opt.Providers = sys.Registry, sys.providers
+	opt.Providers = sys.providers
 	opt.OnResult = func(*tongs.Call, *tongs.Result) { sys.refresh() } // so that clients are told before their next call
 	if sys.Engine, err = engine.New(opt); err != nil {
 		return nil, err
@@ -250,7 +253,7 @@ func (s *System) addOwn(list []tongs.Tool) error {
 			}
 		}
 	}
-	if err := s.Registry.RegisterAll(list...); err != nil {
+	if err := s.builtIn.RegisterAll(list...); err != nil {
 		return tongs.Errorf(tongs.CodeConfigError, "%w", err)
 	}
 	return nil
@@ -359,20 +362,11 @@ func (s *System) Spec(name string) *tongs.Spec {
 
 // Find returns the spec of a tool; a lazy one is made for it.
 func (s *System) Find(ctx context.Context, name string) (*tongs.Spec, error) {
-	set := s.Registry.Set()
-	entry, ok := set.Lookup(name)
-	if !ok {
-		hint := "'tongs tools' lists them"
-		if near := set.Nearest(name); len(near) > 0 {
-			hint = "did you mean " + strings.Join(near, ", ") + "?"
-		}
-		return nil, tongs.Errorf(tongs.CodeUnknownTool, "there is no tool %q; %s", name, hint)
+	spec, err := s.Engine.Spec(ctx, name)
+	if e, _ := errors.AsType[*tongs.Error](err); e != nil && e.Code == tongs.CodeUnknownTool && e.Details["nearest"] == nil {
+		return nil, tongs.Errorf(tongs.CodeUnknownTool, "%s; 'tongs tools' lists them", e.Message)
 	}
-	tool, err := s.Registry.Ready(ctx, entry, tongs.InitContext{Workspace: s.Place.Workspace, Dir: s.Place.Workspace})
-	if err != nil {
-		return nil, fmt.Errorf("tool %s: %w", name, err)
-	}
-	return tool.Spec(), nil
+	return spec, err
 }
 
 // Described returns the specs with the descriptions of the configured folder, where it has some.

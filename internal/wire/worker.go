@@ -119,7 +119,7 @@ func (s *System) addWorkers(ctx context.Context) error {
 			own = append(own, t)
 		}
 	}
-	if err := s.Registry.RegisterAll(todos...); err != nil {
+	if err := s.builtIn.RegisterAll(todos...); err != nil {
 		return err
 	}
 	wk.tools.Store(&own)

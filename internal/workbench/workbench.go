@@ -17,7 +17,6 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -137,8 +136,7 @@ func (b *Bench) Open(o Options) engine.Options {
 func (b *Bench) Build(opt engine.Options, tools ...tongs.Tool) {
 	b.Helper()
 	var err error
-	opt.Registry, err = registry.New(tools...)
-	b.Must(err)
+	opt.Tools = tools
 	b.Engine, err = engine.New(opt)
 	b.Must(err)
 }

@@ -28,7 +28,7 @@ func TestReviewedToolIsCalledInTheSandbox(t *testing.T) {
 	if home := d.ok(t, "env", "HOME"); home.Content != "/tmp/home" {
 		t.Errorf("the server is not in the sandbox: home %q", home.Content)
 	}
-	spec, _ := d.registry.Get("srv__echo")
+	spec, _ := d.get("srv__echo")
 	if s := spec.Spec(); s.Description != "Says what it is told." || s.Default != tongs.Ask || s.Input.Properties["text"] == nil {
 		t.Errorf("%+v", s)
 	}
@@ -82,7 +82,7 @@ func TestDefinitionsArePinned(t *testing.T) {
 	d.restart(t)
 	// The first call finds out.
 	d.fails(t, "echo", "x", tongs.CodeApprovalRequired, "quarantined", "tongs mcp review srv")
-	tool, _ := d.registry.Get("srv__echo")
+	tool, _ := d.get("srv__echo")
 	if s := tool.Spec(); strings.Contains(s.Description, "ssh") || !strings.Contains(s.Description, "quarantined") {
 		t.Errorf("a model is shown %q", s.Description)
 	}
@@ -183,7 +183,7 @@ func TestAnnotationsOnlyMakeStricter(t *testing.T) {
 	d := newDesk(t, nil)
 	d.review(t)
 	for _, name := range []string{"tame", "destroy", "echo"} {
-		tool, _ := d.registry.Get("srv__" + name)
+		tool, _ := d.get("srv__" + name)
 		if h := tool.Spec().Hints; h.ReadOnly || !h.Destructive || !h.OpenWorld || h.Idempotent {
 			t.Errorf("%s: %+v", name, h)
 		}
@@ -272,14 +272,14 @@ func TestQuestionsWithNobodyToAsk(t *testing.T) {
 func TestListChanges(t *testing.T) {
 	d := newDesk(t, nil)
 	d.review(t)
-	before := d.registry.Changed()
+	before := d.engine.Changed()
 	d.ok(t, "grow", "")
 	select {
 	case <-before:
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the change was not noticed")
 	}
-	tool, ok := d.registry.Get("srv__late")
+	tool, ok := d.get("srv__late")
 	if !ok || strings.Contains(tool.Spec().Description, "Came later") {
 		t.Fatalf("%v", ok)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
 	"github.com/tongs-ai/tongs/network"
@@ -24,10 +23,9 @@ import (
 
 // desk is a whole system with one server, named srv, in the real sandbox, and a person who answers.
 type desk struct {
-	set      *mcpclient.Set
-	opt      mcpclient.Options
-	engine   *engine.Engine
-	registry *registry.Registry
+	set    *mcpclient.Set
+	opt    mcpclient.Options
+	engine *engine.Engine
 	// around goes around what starts servers by hand.
 	around   func(tongs.Commands) tongs.Commands
 	confined *confine.Confiner
@@ -105,9 +103,6 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = d.set.Close() })
-	if d.registry, err = registry.New(); err != nil {
-		tb.Fatal(err)
-	}
 	person := approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -115,7 +110,7 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 		return approval.Answer{Approved: d.say(q)}, nil
 	})
 	d.engine, err = engine.New(engine.Options{
-		Registry: d.registry, Workspace: ws, Commands: d.confined.Commands,
+		Workspace: ws, Commands: d.confined.Commands,
 		Providers: map[tongs.SourceKind]engine.Provider{tongs.SourceMCP: &current{b: d, told: d.set}},
 		Output:    output.Bounds{Spill: spill},
 		Approval:  &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}},
@@ -125,6 +120,12 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 		tb.Fatal(err)
 	}
 	return d
+}
+
+// get finds a tool.
+func (d *desk) get(name string) (tongs.Tool, bool) {
+	entry, ok := d.engine.Set().Lookup(name)
+	return entry.Tool, ok
 }
 
 // current provides the tools of the set of a bench, which a test may replace by another.

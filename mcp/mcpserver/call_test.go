@@ -238,6 +238,7 @@ func TestToolsFollowTheRegistry(t *testing.T) {
 	first, err := c.ListTools(t.Context(), nil)
 	w.must(err)
 	w.must(w.registry.Register(attacher(t, nil)))
+	w.must(w.engine.Refresh(t.Context()))
 	<-c.changed
 	second, err := c.ListTools(t.Context(), nil)
 	w.must(err)
@@ -254,6 +255,7 @@ func TestToolsFollowTheRegistry(t *testing.T) {
 		t.Errorf("the order is %v", list)
 	}
 	w.registry.Unregister("attach")
+	w.must(w.engine.Refresh(t.Context()))
 	<-c.changed
 	if third, err := c.ListTools(t.Context(), nil); err != nil || !slices.Equal(names(third.Tools), names(first.Tools)) {
 		t.Errorf("after it is gone: %v, %v", third, err)

@@ -7,7 +7,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
 
@@ -28,14 +27,9 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	reg, err := registry.New(greet)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	channel := &mcpserver.Channel{}
 	eng, err := engine.New(engine.Options{
-		Registry: reg,
+		Tools: []tongs.Tool{greet},
 		// Questions are shown by the client whose call asks them.
 		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Callers: []approval.CallerChannel{channel}},
 	})
@@ -43,7 +37,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	server, err := mcpserver.New(context.Background(), mcpserver.Options{Engine: eng, Changed: reg.Changed, Channel: channel})
+	server, err := mcpserver.New(context.Background(), mcpserver.Options{Engine: eng, Channel: channel})
 	if err != nil {
 		fmt.Println(err)
 		return

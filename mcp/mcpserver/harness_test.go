@@ -56,6 +56,7 @@ type world struct {
 	testing.TB
 	dir      string
 	registry *registry.Registry
+	engine   *engine.Engine
 	store    approval.Store
 	audit    *audit.Memory
 	server   *mcpserver.Server
@@ -115,7 +116,7 @@ func newWorld(t testing.TB, s setup) *world {
 	set := w.tools(&opt, ws, spill, s.tools)
 	eng, err := engine.New(opt)
 	w.must(err)
-	s.Engine, s.Changed, s.Files = eng, w.registry.Changed, ws
+	s.Engine, s.Files, w.engine = eng, ws, eng
 	s.Zones = []tongs.Zone{{Path: tongs.Path{Root: output.Root, Rel: "."}}}
 	s.Ended = func(session string) {
 		set.Close(session)
@@ -157,7 +158,7 @@ func (w *world) tools(opt *engine.Options, ws *workspace.Workspace, spill *outpu
 	list = append(append(append(append(list, finders...), set.Tools()...), program), more...)
 	w.registry, err = registry.New(list...)
 	w.must(err)
-	opt.Registry = w.registry
+	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceBuiltin: w.registry}
 	return set
 }
 

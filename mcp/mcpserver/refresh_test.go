@@ -2,24 +2,17 @@ package mcpserver_test
 
 import (
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
 
 // A list holds what came the moment before, and the client is told of it all the same.
 func TestListIsUpToDate(t *testing.T) {
-	var w *world
-	var once sync.Once
-	s := setup{Options: mcpserver.Options{Refresh: func() {
-		once.Do(func() { w.must(w.registry.Register(attacher(t, nil))) })
-	}}}
-	w = newWorld(t, s)
+	w := newWorld(t, setup{})
 	c := w.connect(withSessions, nil)
+	w.must(w.registry.Register(attacher(t, nil)))
 	listed, err := c.ListTools(t.Context(), nil)
 	w.must(err)
 	if !slices.ContainsFunc(listed.Tools, func(tool *mcp.Tool) bool { return tool.Name == "attach" }) {

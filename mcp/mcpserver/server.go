@@ -37,6 +37,10 @@ type Engine interface {
 	tongs.Caller
 	// Tools returns the specs that can be called, and why some of them are broken.
 	Tools(ctx context.Context) (specs []*tongs.Spec, broken map[string]error)
+	// Refresh brings the tools up to date; it is called before they are listed. Changed returns a channel that is closed when
+	// they change next.
+	Refresh(ctx context.Context) error
+	Changed() <-chan struct{}
 }
 
 // Files tells where paths of this machine are in the roots of the engine: *workspace.Workspace is one.
@@ -49,11 +53,6 @@ type Files interface {
 // Options are what a server is made of. Only Engine is needed.
 type Options struct {
 	Engine Engine
-	// Changed returns a channel that is closed when the tools change next, such as registry.Registry.Changed. Nil means
-	// that they never do.
-	Changed func() <-chan struct{}
-	// Refresh brings the tools of the engine up to date; it is called before they are listed. Nil means that they always are.
-	Refresh func()
 	// Describe may replace the text of a spec before it is offered. Nil leaves it.
 	Describe func([]*tongs.Spec) ([]*tongs.Spec, error)
 	// Channel asks clients about their calls; it is among the callers of the engine's approval desk, too. Nil asks none of them:
@@ -158,16 +157,12 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	if opt.Extend != nil {
 		opt.Extend(s.mcp)
 	}
-	if opt.Changed != nil {
-		s.changed = opt.Changed()
-	}
+	s.changed = opt.Engine.Changed()
 	if err := s.offer(ctx); err != nil {
 		s.end()
 		return nil, err
 	}
-	if s.changed != nil {
-		s.running.Go(s.follow)
-	}
+	s.running.Go(s.follow)
 	return s, nil
 }
 
@@ -215,7 +210,7 @@ func (s *Server) update(ctx context.Context) error {
 	default:
 		return nil
 	}
-	s.changed = s.opt.Changed()
+	s.changed = s.opt.Engine.Changed()
 	return s.offer(ctx)
 }
 

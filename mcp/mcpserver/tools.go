@@ -79,8 +79,8 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 				return s.callUnknown(ctx, r)
 			}
 		case *mcp.ListToolsRequest:
-			if s.opt.Refresh != nil {
-				s.opt.Refresh()
+			if err := s.opt.Engine.Refresh(ctx); err != nil {
+				return nil, err
 			}
 			if err := s.update(ctx); err != nil {
 				return nil, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/code"
@@ -44,11 +43,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	reg, err := registry.New(tool)
-	if err != nil {
-		log.Fatal(err)
-	}
-	e, err := engine.New(engine.Options{Registry: reg, Workspace: ws, Commands: confiner.Commands})
+	e, err := engine.New(engine.Options{Tools: []tongs.Tool{tool}, Workspace: ws, Commands: confiner.Commands})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -31,11 +30,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	reg, err := registry.New(tools...)
-	if err != nil {
-		log.Fatal(err)
-	}
-	eng, err := engine.New(engine.Options{Registry: reg, Workspace: ws})
+	eng, err := engine.New(engine.Options{Tools: tools, Workspace: ws})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -41,9 +40,8 @@ func newBench(t testing.TB, s setup) *bench {
 	t.Cleanup(func() { _ = ws.Close() })
 	list, err := Tools(s.Options)
 	b.must(err)
-	reg, err := registry.New(list...)
 	b.must(err)
-	opt := engine.Options{Registry: reg, Workspace: ws, Mode: s.mode, Rules: func() []tongs.Rule { return s.rules }}
+	opt := engine.Options{Tools: list, Workspace: ws, Mode: s.mode, Rules: func() []tongs.Rule { return s.rules }}
 	if !s.nope {
 		opt.Approval = &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{
 			approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {

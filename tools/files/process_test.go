@@ -14,7 +14,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -65,11 +64,7 @@ func open(dir, locks string) (*engine.Engine, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	reg, err := registry.New(list...)
-	if err != nil {
-		return nil, nil, err
-	}
-	eng, err := engine.New(engine.Options{Registry: reg, Workspace: ws, Mode: tongs.ModeAll})
+	eng, err := engine.New(engine.Options{Tools: list, Workspace: ws, Mode: tongs.ModeAll})
 	return eng, func() { _ = ws.Close() }, err
 }
 

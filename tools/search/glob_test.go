@@ -15,7 +15,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/search/ignore"
 	"github.com/tongs-ai/tongs/internal/search/live"
 	"github.com/tongs-ai/tongs/tools/search"
@@ -52,9 +51,8 @@ func newBench(t testing.TB, files []string, change ...func(*engine.Options, *wor
 	for _, c := range change {
 		c(&opt, &ws)
 	}
-	tools, err := search.Tools(search.Options{User: &ignore.User{}})
-	b.must(err)
-	opt.Registry, err = registry.New(tools...)
+	var err error
+	opt.Tools, err = search.Tools(search.Options{User: &ignore.User{}})
 	b.must(err)
 	opt.Workspace, err = workspace.Open(ws)
 	b.must(err)
@@ -71,9 +69,8 @@ func (b *bench) know(opt engine.Options) {
 	user := ignore.User{}
 	service := live.New(live.Options{User: &user})
 	b.Cleanup(func() { b.must(service.Close()) })
-	tools, err := search.Tools(search.Options{User: &user, Live: service})
-	b.must(err)
-	opt.Registry, err = registry.New(tools...)
+	var err error
+	opt.Tools, err = search.Tools(search.Options{User: &user, Live: service})
 	b.must(err)
 	opt.Approval = &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{
 		approval.Callback(func(context.Context, approval.Question) (approval.Answer, error) {
@@ -387,12 +384,7 @@ func ExampleTools() {
 		fmt.Println(err)
 		return
 	}
-	reg, err := registry.New(tools...)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	e, err := engine.New(engine.Options{Registry: reg, Workspace: ws})
+	e, err := engine.New(engine.Options{Tools: tools, Workspace: ws})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/search/ignore"
 	"github.com/tongs-ai/tongs/internal/search/live"
 	"github.com/tongs-ai/tongs/tools/search"
@@ -38,13 +37,12 @@ func (b *bench) with(opt search.Options) (ruled func(...tongs.Rule)) {
 	b.Helper()
 	list, err := search.Tools(opt)
 	b.must(err)
-	reg, err := registry.New(list...)
 	b.must(err)
 	var rules []tongs.Rule
 	ws, err := workspace.Open(workspace.Options{Dir: b.dir, LockDir: filepath.Join(b.TempDir(), "locks")})
 	b.must(err)
 	b.Cleanup(func() { _ = ws.Close() })
-	b.engine, err = engine.New(engine.Options{Registry: reg, Workspace: ws, Rules: func() []tongs.Rule { return rules }})
+	b.engine, err = engine.New(engine.Options{Tools: list, Workspace: ws, Rules: func() []tongs.Rule { return rules }})
 	b.must(err)
 	return func(more ...tongs.Rule) { rules = append(rules, more...) }
 }

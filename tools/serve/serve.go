@@ -14,7 +14,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/module/gohost"
 	"github.com/tongs-ai/tongs/workspace"
 )
@@ -35,11 +34,7 @@ func Main(tools []tongs.Tool) {
 
 // newEngine returns an engine that asks nobody: it can do no more than the sandbox that it is in.
 func newEngine(tools []tongs.Tool) (*engine.Engine, error) {
-	reg, err := registry.New(tools...)
-	if err != nil {
-		return nil, err
-	}
-	opt := engine.Options{Registry: reg, Mode: tongs.ModeAll}
+	opt := engine.Options{Tools: tools, Mode: tongs.ModeAll}
 	if dir := os.Getenv("AGENT_WORKSPACE_ROOT"); dir != "" {
 		locks, err := os.MkdirTemp("", "locks-") // in the sandbox, and gone with it
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/shell"
@@ -40,12 +39,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer set.CloseAll()
-	reg, err := registry.New(set.Tools()...)
-	if err != nil {
-		log.Fatal(err)
-	}
 	e, err := engine.New(engine.Options{
-		Registry: reg, Workspace: ws, Rules: shell.Rules, Commands: confiner.Commands,
+		Tools: set.Tools(), Workspace: ws, Rules: shell.Rules, Commands: confiner.Commands,
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 )
@@ -25,11 +24,7 @@ func tools(t testing.TB) []tongs.Tool {
 
 func newEngine(t testing.TB, more ...tongs.Tool) *engine.Engine {
 	t.Helper()
-	reg, err := registry.New(append(tools(t), more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.New(engine.Options{Registry: reg})
+	e, err := engine.New(engine.Options{Tools: append(tools(t), more...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +127,7 @@ func TestWithoutZones(t *testing.T) {
 
 func Example() {
 	list, _ := todo.Tools()
-	reg, _ := registry.New(list...)
-	e, _ := engine.New(engine.Options{Registry: reg})
+	e, _ := engine.New(engine.Options{Tools: list})
 	res := e.Call(context.Background(), &tongs.Call{Tool: "todo_write", Args: json.RawMessage(
 		`{"items":[{"content":"Read the code","status":"completed"},{"content":"Fix it","status":"in_progress","activeForm":"Fixing it"}]}`)})
 	fmt.Println(res.Title)

@@ -20,7 +20,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -134,10 +133,6 @@ func (s *suite) caller(tool tongs.Tool, dir string) tongs.Caller {
 
 func (s *suite) engine(tool tongs.Tool, dir string) tongs.Caller {
 	s.Helper()
-	reg, err := registry.New(tool)
-	if err != nil {
-		s.Fatalf("%v", err)
-	}
 	ws, err := workspace.Open(workspace.Options{Dir: dir, LockDir: filepath.Join(s.TempDir(), "locks")})
 	if err != nil {
 		s.Fatalf("%v", err)
@@ -146,7 +141,7 @@ func (s *suite) engine(tool tongs.Tool, dir string) tongs.Caller {
 		return approval.Answer{Approved: true, Scope: approval.Once}, nil
 	})
 	opt := engine.Options{
-		Registry: reg, Workspace: ws,
+		Tools: []tongs.Tool{tool}, Workspace: ws,
 		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{yes}},
 	}
 	if s.opt.Engine != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 	"github.com/tongs-ai/tongs/tools/undo"
@@ -61,10 +60,9 @@ func newBenchIn(t testing.TB, dir string, j *journal.Journal, rules ...tongs.Rul
 	b.must(err)
 	more, err := undo.Tools(undo.Options{Journal: b.journal, Roots: map[string]string{"": dir}})
 	b.must(err)
-	reg, err := registry.New(append(list, more...)...)
 	b.must(err)
 	b.engine, err = engine.New(engine.Options{
-		Registry: reg, Workspace: ws, Rules: func() []tongs.Rule { return rules },
+		Tools: append(list, more...), Workspace: ws, Rules: func() []tongs.Rule { return rules },
 		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{
 			approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
 				b.asked = append(b.asked, q)

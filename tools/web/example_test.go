@@ -10,7 +10,6 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/network/egress"
 	"github.com/tongs-ai/tongs/tools/web"
 )
@@ -32,12 +31,8 @@ func ExampleTools() {
 	if err != nil {
 		panic(err)
 	}
-	reg, err := registry.New(tools...)
-	if err != nil {
-		panic(err)
-	}
 	e, err := engine.New(engine.Options{
-		Registry: reg, HTTP: egress.New(egress.Options{Private: named}).HTTP,
+		Tools: tools, HTTP: egress.New(egress.Options{Private: named}).HTTP,
 		Rules: func() []tongs.Rule {
 			return []tongs.Rule{{Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: host, Decision: tongs.PreApproved}}
 		},

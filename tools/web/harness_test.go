@@ -19,7 +19,6 @@ import (
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/policy"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/network/egress"
 )
@@ -68,10 +67,6 @@ func newBench(t testing.TB, s setup) *bench {
 	if s.tool != nil {
 		tools = []tongs.Tool{s.tool}
 	}
-	reg, err := registry.New(tools...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if s.egress.Guard == nil {
 		s.egress.Guard = &network.Guard{Resolve: b.resolve, Dial: b.dial}
 		if s.resolve != nil {
@@ -98,7 +93,7 @@ func newBench(t testing.TB, s setup) *bench {
 		})}
 	}
 	b.Engine, err = engine.New(engine.Options{
-		Registry: reg, Rules: func() []tongs.Rule { return s.rules }, Mode: s.mode, Approval: desk, Audit: b.log,
+		Tools: tools, Rules: func() []tongs.Rule { return s.rules }, Mode: s.mode, Approval: desk, Audit: b.log,
 		Grants: policy.NewMemoryBook(), HTTP: egress.New(s.egress).HTTP, Output: output.Bounds{},
 	})
 	if err != nil {

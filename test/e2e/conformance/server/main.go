@@ -15,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/registry"
 	"github.com/tongs-ai/tongs/mcp/mcpserver"
 )
 
@@ -38,16 +37,12 @@ func run(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	reg, err := registry.New(tools...)
-	if err != nil {
-		return err
-	}
-	eng, err := engine.New(engine.Options{Registry: reg})
+	eng, err := engine.New(engine.Options{Tools: tools})
 	if err != nil {
 		return err
 	}
 	server, err := mcpserver.New(ctx, mcpserver.Options{
-		Engine: eng, Changed: reg.Changed, Version: "1.0.0", Extend: extend,
+		Engine: eng, Version: "1.0.0", Extend: extend,
 		Configure: func(o *mcp.ServerOptions) {
 			o.Capabilities.Resources = &mcp.ResourceCapabilities{ListChanged: true, Subscribe: true}
 			o.CompletionHandler = func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
