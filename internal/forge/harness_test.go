@@ -14,6 +14,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/workbench"
+	"github.com/tongs-ai/tongs/internal/workbench/base"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/workspace"
@@ -61,7 +62,7 @@ func newBench(t testing.TB, o workbench.Options, change ...func(*forge.Options))
 	own, err := b.set.Builtins()
 	b.Must(err)
 	opt.Tools = append(list, own...)
-	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceForge: &current{b: b}}
+	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceForge: &base.Current{Of: func() engine.Provider { return b.set }}}
 	opt.OnResult = func(*tongs.Call, *tongs.Result) { b.refresh() }
 	b.Engine, err = engine.New(opt)
 	b.Must(err)
@@ -81,23 +82,6 @@ func (b *bench) with(o workbench.Options) workbench.Options {
 	o.Programs, o.Caches = filepath.Join(b.state, "programs"), buildCaches
 	o.Rules = append(forge.Rules(), o.Rules...)
 	return o
-}
-
-// current provides the tools of the set of a bench, which a test may replace by another.
-type current struct {
-	b *bench
-	// told is the set of the last refresh.
-	told any
-}
-
-func (c *current) Tools() []tongs.Tool            { return c.b.set.Tools() }
-func (c *current) Reviewed(src tongs.Source) bool { return c.b.set.Reviewed(src) }
-func (c *current) Close() error                   { return nil }
-
-func (c *current) Refresh(ctx context.Context) bool {
-	changed := c.b.set.Refresh(ctx) || c.told != c.b.set
-	c.told = c.b.set
-	return changed
 }
 
 func (b *bench) refresh() {

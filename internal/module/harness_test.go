@@ -13,6 +13,7 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/module"
 	"github.com/tongs-ai/tongs/internal/workbench"
+	"github.com/tongs-ai/tongs/internal/workbench/base"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
@@ -60,7 +61,7 @@ func newBench(t testing.TB, o workbench.Options, files ...string) *bench {
 		State: filepath.Join(b.state, "records"), Programs: programs, Workspace: b.Dir, Commands: func(p *tongs.Permit) tongs.Commands { return b.Confiner.Commands(p) }, Zones: []tongs.Zone{{Path: tongs.Path{Rel: "."}}}, OnChange: b.swap,
 	}
 	b.open()
-	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceModule: &current{b: b}}
+	opt.Providers = map[tongs.SourceKind]engine.Provider{tongs.SourceModule: &base.Current{Of: func() engine.Provider { return b.set }}}
 	var err error
 	b.Engine, err = engine.New(opt)
 	b.Must(err)
@@ -79,23 +80,6 @@ func (b *bench) open() {
 	b.Must(err)
 	b.Cleanup(func() { _ = b.set.Close() })
 	b.swap()
-}
-
-// current provides the tools of the set of a bench, which a test may replace by another.
-type current struct {
-	b *bench
-	// told is the set of the last refresh.
-	told any
-}
-
-func (c *current) Tools() []tongs.Tool            { return c.b.set.Tools() }
-func (c *current) Reviewed(src tongs.Source) bool { return c.b.set.Reviewed(src) }
-func (c *current) Close() error                   { return nil }
-
-func (c *current) Refresh(ctx context.Context) bool {
-	changed := c.b.set.Refresh(ctx) || c.told != c.b.set
-	c.told = c.b.set
-	return changed
 }
 
 func (b *bench) swap() {

@@ -15,6 +15,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/internal/confine"
+	"github.com/tongs-ai/tongs/internal/workbench/base"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -111,7 +112,7 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 	})
 	d.engine, err = engine.New(engine.Options{
 		Workspace: ws, Commands: d.confined.Commands,
-		Providers: map[tongs.SourceKind]engine.Provider{tongs.SourceMCP: &current{b: d, told: d.set}},
+		Providers: map[tongs.SourceKind]engine.Provider{tongs.SourceMCP: &base.Current{Of: func() engine.Provider { return d.set }}},
 		Output:    output.Bounds{Spill: spill},
 		Approval:  &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{person}},
 		Rules:     func() []tongs.Rule { return d.rules },
@@ -126,23 +127,6 @@ func newDesk(tb testing.TB, edit func(*mcpclient.Options)) *desk {
 func (d *desk) get(name string) (tongs.Tool, bool) {
 	entry, ok := d.engine.Set().Lookup(name)
 	return entry.Tool, ok
-}
-
-// current provides the tools of the set of a bench, which a test may replace by another.
-type current struct {
-	b *desk
-	// told is the set of the last refresh.
-	told any
-}
-
-func (c *current) Tools() []tongs.Tool            { return c.b.set.Tools() }
-func (c *current) Reviewed(src tongs.Source) bool { return c.b.set.Reviewed(src) }
-func (c *current) Close() error                   { return nil }
-
-func (c *current) Refresh(ctx context.Context) bool {
-	changed := c.b.set.Refresh(ctx) || c.told != c.b.set
-	c.told = c.b.set
-	return changed
 }
 
 // swap makes the tools of the servers those of the engine.

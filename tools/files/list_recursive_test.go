@@ -30,15 +30,15 @@ func TestListRecursively(t *testing.T) {
 	nobody(t)
 	b := newBench(t, setup{nope: true})
 	for _, f := range []string{"src/a.go", "src/deep/b.go", "out/gen.go", ".github/ci.yml", "z.go", "server.key", "src/.env"} {
-		b.put(f, "12345")
+		b.Put(f, "12345")
 	}
-	b.put(".gitignore", "out/\n*.log\n")
-	b.put("src/x.log", "")
-	b.must(os.Symlink("/etc", filepath.Join(b.dir, "src", "etc")))
-	b.must(os.Symlink("..", filepath.Join(b.dir, "src", "up")))
+	b.Put(".gitignore", "out/\n*.log\n")
+	b.Put("src/x.log", "")
+	b.Must(os.Symlink("/etc", filepath.Join(b.Dir, "src", "etc")))
+	b.Must(os.Symlink("..", filepath.Join(b.Dir, "src", "up")))
 
-	res := b.ok("list_directory", args{"recursive": true})
-	b.equal("tree", res.Content, strings.Join([]string{
+	res := b.OK("list_directory", args{"recursive": true})
+	b.Equal("tree", res.Content, strings.Join([]string{
 		"src/", "  deep/", "    b.go (5 bytes)", "  a.go (5 bytes)", "  etc → /etc", "  up → ..", "z.go (5 bytes)",
 		"[3 hidden; includeHidden shows them]", "[2 ignored by .gitignore and such; noIgnore shows them]",
 		"[left out: 1 file, as secrets or what a rule covers; name one to ask for it]",
@@ -47,13 +47,13 @@ func TestListRecursively(t *testing.T) {
 	if v.Hidden != 3 || v.Ignored != 2 || v.Left != 0 || v.Entries[3].Size != 5 || v.Entries[3].Modified.IsZero() || v.Entries[4].Target != "/etc" {
 		t.Errorf("%+v", v)
 	}
-	b.contains("flat", b.ok("list_directory", args{"recursive": true, "format": "flat"}).Content, "src/\nsrc/deep/\nsrc/deep/b.go (5 bytes)\nsrc/a.go")
-	all := b.ok("list_directory", args{"recursive": true, "includeHidden": true, "noIgnore": true})
-	b.equal("all", names(value[ListOutput](b, all)), ".github .github/ci.yml out out/gen.go src src/deep src/deep/b.go src/a.go src/etc src/up src/x.log .gitignore z.go")
-	b.contains("all", all.Content, "[left out: 2 files, as secrets")
-	b.equal("in an ignored directory", names(value[ListOutput](b, b.ok("list_directory", args{"recursive": true, "path": "out"}))), "gen.go")
+	b.Contains("flat", b.OK("list_directory", args{"recursive": true, "format": "flat"}).Content, "src/\nsrc/deep/\nsrc/deep/b.go (5 bytes)\nsrc/a.go")
+	all := b.OK("list_directory", args{"recursive": true, "includeHidden": true, "noIgnore": true})
+	b.Equal("all", names(value[ListOutput](b, all)), ".github .github/ci.yml out out/gen.go src src/deep src/deep/b.go src/a.go src/etc src/up src/x.log .gitignore z.go")
+	b.Contains("all", all.Content, "[left out: 2 files, as secrets")
+	b.Equal("in an ignored directory", names(value[ListOutput](b, b.OK("list_directory", args{"recursive": true, "path": "out"}))), "gen.go")
 	// One directory by itself shows every name.
-	b.equal("plain", names(value[ListOutput](b, b.ok("list_directory", args{"includeHidden": true}))), ".github out src .gitignore server.key z.go")
+	b.Equal("plain", names(value[ListOutput](b, b.OK("list_directory", args{"includeHidden": true}))), ".github out src .gitignore server.key z.go")
 	b.fails(tongs.CodeInvalidArgs, "format", "list_directory", args{"format": "json"})
 }
 
@@ -65,17 +65,17 @@ func TestListRecursivelyHidesWhatRulesNameAndCountsIt(t *testing.T) {
 		{Layer: tongs.LayerUser, Effects: read, Pattern: "**/*.lock", Decision: tongs.Blocked},
 	}})
 	for _, f := range []string{"private/a", "public/a", "public/x.lock", "public/deep/y.lock"} {
-		b.put(f, "x")
+		b.Put(f, "x")
 	}
 	if runtime.GOOS == "linux" {
-		b.put("public/bad\xff.lock", "x")
+		b.Put("public/bad\xff.lock", "x")
 	}
-	res := b.ok("list_directory", args{"recursive": true})
+	res := b.OK("list_directory", args{"recursive": true})
 	if strings.Contains(res.Content, "lock") || strings.Contains(res.Content, "private") || strings.Contains(string(res.Value), "lock") {
 		t.Errorf("%s\n%s", res.Content, res.Value)
 	}
-	b.equal("names", names(value[ListOutput](b, res)), "public public/deep public/a")
-	b.contains("content", res.Content, "1 directory, as secrets or what a rule covers")
+	b.Equal("names", names(value[ListOutput](b, res)), "public public/deep public/a")
+	b.Contains("content", res.Content, "1 directory, as secrets or what a rule covers")
 }
 
 // What is nearest to the directory is listed, and parents always with it, however much there is deeper down.
@@ -83,12 +83,12 @@ func TestListRecursivelyIsCutByLevel(t *testing.T) {
 	nobody(t)
 	b := newBench(t, setup{nope: true})
 	for i := range 300 {
-		b.put(fmt.Sprintf("a/b/f%03d", i), "")
+		b.Put(fmt.Sprintf("a/b/f%03d", i), "")
 	}
-	b.put("z", "")
-	v := value[ListOutput](b, b.ok("list_directory", args{"recursive": true, "limit": 5}))
-	b.equal("names", names(v), "a a/b a/b/f000 a/b/f001 z")
-	b.equal("left", v.Left, 303-5)
+	b.Put("z", "")
+	v := value[ListOutput](b, b.OK("list_directory", args{"recursive": true, "limit": 5}))
+	b.Equal("names", names(v), "a a/b a/b/f000 a/b/f001 z")
+	b.Equal("left", v.Left, 303-5)
 }
 
 // A walk that is ended early still lists the directory itself.
@@ -146,25 +146,25 @@ func TestListRecursivelyDeepTree(t *testing.T) {
 	if os.Getenv("TONGS_DEEP") != "" {
 		depth = 10_000
 	}
-	root, err := os.OpenRoot(b.dir)
-	b.must(err)
+	root, err := os.OpenRoot(b.Dir)
+	b.Must(err)
 	for range depth {
-		b.must(root.Mkdir("d", 0o755))
+		b.Must(root.Mkdir("d", 0o755))
 		below, err := root.OpenRoot("d")
-		b.must(err)
+		b.Must(err)
 		root.Close()
 		root = below
 	}
 	root.Close()
-	res := b.ok("list_directory", args{"recursive": true, "limit": 40})
+	res := b.OK("list_directory", args{"recursive": true, "limit": 40})
 	v := value[ListOutput](b, res)
 	if len(v.Entries) != 40 || v.Left+len(v.Entries) > depth || v.Left == 0 {
 		t.Errorf("%d entries, %d left", len(v.Entries), v.Left)
 	}
 	if v.Left+len(v.Entries) < depth { // what could not be reached is said
-		b.contains("content", res.Content[max(0, len(res.Content)-4000):], "could not be read")
+		b.Contains("content", res.Content[max(0, len(res.Content)-4000):], "could not be read")
 	}
-	b.must(removeDeep(b.dir))
+	b.Must(removeDeep(b.Dir))
 }
 
 // removeDeep removes a chain of directories that is too deep for a path.
@@ -191,15 +191,15 @@ func removeDeep(dir string) error {
 func TestListRecursivelyCancelled(t *testing.T) {
 	nobody(t)
 	b := newBench(t, setup{nope: true})
-	b.put("a/b", "")
-	open, err := os.Open(b.dir)
-	b.must(err)
+	b.Put("a/b", "")
+	open, err := os.Open(b.Dir)
+	b.Must(err)
 	defer open.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r := &recursion{
 		listing: &listing{root: tongs.Path{Rel: "."}, limit: 10}, most: maxWalked,
-		tree: &tongs.Tree{Host: b.dir, Top: b.dir, Dir: open, Skip: func(string, bool) bool { return false }},
+		tree: &tongs.Tree{Host: b.Dir, Top: b.Dir, Dir: open, Skip: func(string, bool) bool { return false }},
 	}
 	if err := r.walk(ctx, 0); !errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -26,10 +26,10 @@ func names(v ListOutput) string {
 func TestList(t *testing.T) {
 	b := newBench(t, setup{nope: true})
 	for _, f := range []string{"z.go", "a.go", "B.go", "src/x.go", "src/deep/y.go", "docs/d.md", ".hidden", ".git/HEAD", "src/.keep"} {
-		b.put(f, "12345")
+		b.Put(f, "12345")
 	}
-	b.must(os.Symlink("src", filepath.Join(b.dir, "link")))
-	b.must(os.Symlink("/etc", filepath.Join(b.dir, "out")))
+	b.Must(os.Symlink("src", filepath.Join(b.Dir, "link")))
+	b.Must(os.Symlink("/etc", filepath.Join(b.Dir, "out")))
 	tests := []struct {
 		args args
 		want string
@@ -45,13 +45,13 @@ func TestList(t *testing.T) {
 		{args{"recursive": true, "path": "src", "includeHidden": true}, "deep deep/y.go .keep x.go", 0},
 	}
 	for _, tt := range tests {
-		v := value[ListOutput](b, b.ok("list_directory", tt.args))
+		v := value[ListOutput](b, b.OK("list_directory", tt.args))
 		if names(v) != tt.want || v.Left != tt.left {
 			t.Errorf("%v: %s, %d left; want %s, %d", tt.args, names(v), v.Left, tt.want, tt.left)
 		}
 	}
-	res := b.ok("list_files", args{"limit": 6})
-	b.contains("content", res.Content, "docs/\nsrc/\nB.go (5 bytes)\na.go (5 bytes)\nlink → src\nout → /etc\n[6 of these shown; 1 left; set limit (500 at most), or list a subdirectory]\n[2 hidden; includeHidden shows them]")
+	res := b.OK("list_files", args{"limit": 6})
+	b.Contains("content", res.Content, "docs/\nsrc/\nB.go (5 bytes)\na.go (5 bytes)\nlink → src\nout → /etc\n[6 of these shown; 1 left; set limit (500 at most), or list a subdirectory]\n[2 hidden; includeHidden shows them]")
 	e := value[ListOutput](b, res).Entries
 	if e[0].Type != tongs.FileDirectory || e[4].Type != tongs.FileSymlink || e[4].Target != "src" || e[2].Size != 5 || e[2].Modified.IsZero() {
 		t.Errorf("entries %+v", e)
@@ -60,8 +60,8 @@ func TestList(t *testing.T) {
 	b.fails(tongs.CodeFileNotFound, "did you mean docs?", "list_directory", args{"path": "dosc"})
 	b.fails(tongs.CodeInvalidPath, "", "list_directory", args{"path": "out"})
 	b.fails(tongs.CodeInvalidPath, "", "list_directory", args{"path": ".."})
-	b.must(os.Mkdir(filepath.Join(b.dir, "none"), 0o755))
-	b.equal("empty", b.ok("list", args{"path": "none"}).Content, "[none is empty]")
+	b.Must(os.Mkdir(filepath.Join(b.Dir, "none"), 0o755))
+	b.Equal("empty", b.OK("list", args{"path": "none"}).Content, "[none is empty]")
 }
 
 func TestListStrangeNames(t *testing.T) {
@@ -69,12 +69,12 @@ func TestListStrangeNames(t *testing.T) {
 		t.Skip("such names cannot exist on Windows")
 	}
 	b := newBench(t, setup{nope: true})
-	b.put("two\nlines", "")
-	b.put("tab\there", "")
-	b.must(os.MkdirAll(filepath.Join(b.dir, "sub"), 0o755))
-	content := b.ok("list_directory", args{}).Content
-	b.contains("content", content, `"two\nlines" (0 bytes)`)
-	b.contains("content", content, `"tab\there" (0 bytes)`)
+	b.Put("two\nlines", "")
+	b.Put("tab\there", "")
+	b.Must(os.MkdirAll(filepath.Join(b.Dir, "sub"), 0o755))
+	content := b.OK("list_directory", args{}).Content
+	b.Contains("content", content, `"two\nlines" (0 bytes)`)
+	b.Contains("content", content, `"tab\there" (0 bytes)`)
 }
 
 func TestListNestedRoot(t *testing.T) {
@@ -84,24 +84,24 @@ func TestListNestedRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBench(t, setup{nope: true, roots: []workspace.Root{{Name: "store", Dir: dir}, {Name: "cache", Dir: cache}}})
-	b.must(os.WriteFile(filepath.Join(cache, "in"), nil, 0o644))
-	v := value[ListOutput](b, b.ok("list_directory", args{"path": "/store", "recursive": true}))
-	b.equal("names", names(v), "/cache")
+	b.Must(os.WriteFile(filepath.Join(cache, "in"), nil, 0o644))
+	v := value[ListOutput](b, b.OK("list_directory", args{"path": "/store", "recursive": true}))
+	b.Equal("names", names(v), "/cache")
 }
 
 func TestListMoreThanTheMost(t *testing.T) {
 	b := newBench(t, setup{nope: true})
 	const n = 700
 	for i := range n {
-		b.must(os.WriteFile(filepath.Join(b.dir, fmt.Sprintf("f%05d", n-i)), nil, 0o644))
+		b.Must(os.WriteFile(filepath.Join(b.Dir, fmt.Sprintf("f%05d", n-i)), nil, 0o644))
 	}
-	b.must(os.Mkdir(filepath.Join(b.dir, "zdir"), 0o755))
-	res := b.ok("list_directory", args{"limit": 10_000})
+	b.Must(os.Mkdir(filepath.Join(b.Dir, "zdir"), 0o755))
+	res := b.OK("list_directory", args{"limit": 10_000})
 	v := value[ListOutput](b, res)
 	if len(v.Entries) != 500 || v.Left != n+1-500 || v.Entries[0].Name != "zdir" || v.Entries[1].Name != "f00001" || v.Entries[499].Name != "f00499" {
 		t.Errorf("%d entries, %d left, %s ... %s", len(v.Entries), v.Left, v.Entries[0].Name, v.Entries[len(v.Entries)-1].Name)
 	}
-	b.contains("content", res.Content, "[500 of these shown; 201 left; list a subdirectory to see them]")
+	b.Contains("content", res.Content, "[500 of these shown; 201 left; list a subdirectory to see them]")
 }
 
 // endless is a directory of a million entries, which no file system needs to hold.
@@ -143,13 +143,13 @@ func TestListAMillionEntriesInBoundedMemory(t *testing.T) {
 
 func TestInfoAndExists(t *testing.T) {
 	b := newBench(t, setup{nope: true})
-	b.put("a.txt", "one\r\ntwo\r\n")
-	b.put("p.png", "\x89PNG\r\n\x1a\n\x00")
-	b.put("d/x", "")
-	b.must(os.Symlink("a.txt", filepath.Join(b.dir, "link")))
-	b.must(os.Symlink("/etc/passwd", filepath.Join(b.dir, "out")))
-	b.must(os.Symlink("nowhere", filepath.Join(b.dir, "dangling")))
-	info := func(path string) InfoOutput { return value[InfoOutput](b, b.ok("file_info", args{"path": path})) }
+	b.Put("a.txt", "one\r\ntwo\r\n")
+	b.Put("p.png", "\x89PNG\r\n\x1a\n\x00")
+	b.Put("d/x", "")
+	b.Must(os.Symlink("a.txt", filepath.Join(b.Dir, "link")))
+	b.Must(os.Symlink("/etc/passwd", filepath.Join(b.Dir, "out")))
+	b.Must(os.Symlink("nowhere", filepath.Join(b.Dir, "dangling")))
+	info := func(path string) InfoOutput { return value[InfoOutput](b, b.OK("file_info", args{"path": path})) }
 	v := info("a.txt")
 	if v.Type != "file" || v.Size != 10 || v.Encoding != "utf-8" || v.Ending != "crlf" || *v.Lines != 2 || !strings.HasPrefix(v.Mode, "-rw") {
 		t.Errorf("%+v", v)
@@ -166,7 +166,7 @@ func TestInfoAndExists(t *testing.T) {
 	if v = info("."); v.Type != "directory" {
 		t.Errorf("%+v", v)
 	}
-	b.contains("content", b.ok("file_info", args{"path": "a.txt"}).Content, "size: 10 bytes (10)\n")
+	b.Contains("content", b.OK("file_info", args{"path": "a.txt"}).Content, "size: 10 bytes (10)\n")
 	b.fails(tongs.CodeFileNotFound, "did you mean a.txt?", "file_info", args{"path": "b.txt"})
 	b.fails(tongs.CodeInvalidPath, "", "file_info", args{"path": "../x"})
 
@@ -175,7 +175,7 @@ func TestInfoAndExists(t *testing.T) {
 		"dangling": {"dangling", true, "symlink"}, "nope": {"nope", false, ""}, "no/such/dir": {"no/such/dir", false, ""},
 		"no/../such": {"no/../such", false, ""},
 	} {
-		b.equal(path, value[ExistsOutput](b, b.ok("file_exists", args{"path": path})), want)
+		b.Equal(path, value[ExistsOutput](b, b.OK("file_exists", args{"path": path})), want)
 	}
 	b.fails(tongs.CodeInvalidPath, "", "file_exists", args{"path": "/etc/passwd"})
 	b.fails(tongs.CodeInvalidPath, "", "file_exists", args{"path": "out/x"})
@@ -183,44 +183,44 @@ func TestInfoAndExists(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	b := newBench(t, setup{})
-	b.put("f", "x")
-	b.put("tree/a", "x")
-	b.put("tree/sub/b", "xy")
-	b.put(".git/HEAD", "ref")
-	b.put("keep/f", "x")
-	b.must(os.Mkdir(filepath.Join(b.dir, "none"), 0o755))
-	b.must(os.Symlink("keep", filepath.Join(b.dir, "link")))
-	b.must(os.Symlink("/etc/passwd", filepath.Join(b.dir, "out")))
+	b.Put("f", "x")
+	b.Put("tree/a", "x")
+	b.Put("tree/sub/b", "xy")
+	b.Put(".git/HEAD", "ref")
+	b.Put("keep/f", "x")
+	b.Must(os.Mkdir(filepath.Join(b.Dir, "none"), 0o755))
+	b.Must(os.Symlink("keep", filepath.Join(b.Dir, "link")))
+	b.Must(os.Symlink("/etc/passwd", filepath.Join(b.Dir, "out")))
 
-	v := value[DeleteOutput](b, b.ok("delete_file", args{"path": "f"}))
-	b.equal("deleted", fmt.Sprint(v.Deleted, v.Count), "[f] 1")
-	q := b.asked[0]
-	b.equal("message", q.Message, "Delete the file f")
-	b.equal("kind", q.Kind, tongs.KindDestructive)
+	v := value[DeleteOutput](b, b.OK("delete_file", args{"path": "f"}))
+	b.Equal("deleted", fmt.Sprint(v.Deleted, v.Count), "[f] 1")
+	q := b.Asked()[0]
+	b.Equal("message", q.Message, "Delete the file f")
+	b.Equal("kind", q.Kind, tongs.KindDestructive)
 	if !q.Effects[0].NoGrant || q.Effects[0].Version == "" {
 		t.Errorf("effects %+v", q.Effects)
 	}
 
-	asked := len(b.asked)
+	asked := len(b.Asked())
 	b.fails(tongs.CodeNotEmpty, "tree is not empty: 2 files and 1 directory in it", "delete_file", args{"path": "tree"})
 	for _, path := range []string{".", "", "../x", "/etc/passwd", ".git", "tree/.."} {
 		b.fails(tongs.CodeInvalidPath, "", "delete_file", args{"path": path, "recursive": true})
 	}
-	b.fails(tongs.CodeInvalidPath, "the workspace itself cannot be deleted", "delete_file", args{"path": b.dir, "recursive": true})
+	b.fails(tongs.CodeInvalidPath, "the workspace itself cannot be deleted", "delete_file", args{"path": b.Dir, "recursive": true})
 	b.fails(tongs.CodeFileNotFound, "", "delete_file", args{"path": "nope"})
-	b.equal("asked in vain", len(b.asked), asked)
+	b.Equal("asked in vain", len(b.Asked()), asked)
 
-	v = value[DeleteOutput](b, b.ok("delete_file", args{"path": "tree", "recursive": true}))
-	if v.Count != 4 || b.exists("tree") {
+	v = value[DeleteOutput](b, b.OK("delete_file", args{"path": "tree", "recursive": true}))
+	if v.Count != 4 || b.Exists("tree") {
 		t.Errorf("%+v", v)
 	}
-	q = b.asked[len(b.asked)-1]
-	b.equal("message", q.Message, "Delete the directory tree with 2 files and 1 directory in it")
-	b.contains("preview", q.Preview, "tree: 2 files and 1 directory, 3 bytes\n- tree/a\n- tree/sub/\n- tree/sub/b\n")
-	b.ok("delete_file", args{"path": "none"})
-	b.ok("delete_file", args{"path": "link", "recursive": true})
-	b.ok("delete_file", args{"path": "out"})
-	if b.exists("link") || b.exists("out") || b.get("keep/f") != "x" {
+	q = b.Asked()[len(b.Asked())-1]
+	b.Equal("message", q.Message, "Delete the directory tree with 2 files and 1 directory in it")
+	b.Contains("preview", q.Preview, "tree: 2 files and 1 directory, 3 bytes\n- tree/a\n- tree/sub/\n- tree/sub/b\n")
+	b.OK("delete_file", args{"path": "none"})
+	b.OK("delete_file", args{"path": "link", "recursive": true})
+	b.OK("delete_file", args{"path": "out"})
+	if b.Exists("link") || b.Exists("out") || b.Get("keep/f") != "x" {
 		t.Error("a link's target was touched, or a link is left")
 	}
 	if _, err := os.Stat("/etc/passwd"); err != nil && runtime.GOOS == "linux" {
@@ -230,16 +230,16 @@ func TestDelete(t *testing.T) {
 
 func TestMove(t *testing.T) {
 	b := newBench(t, setup{})
-	b.put("a", "A")
-	b.put("b", "B")
-	b.put("dir/x", "X")
-	b.put("other/y", "Y")
-	b.must(os.Symlink("b", filepath.Join(b.dir, "link")))
+	b.Put("a", "A")
+	b.Put("b", "B")
+	b.Put("dir/x", "X")
+	b.Put("other/y", "Y")
+	b.Must(os.Symlink("b", filepath.Join(b.Dir, "link")))
 
-	v := value[MoveOutput](b, b.ok("move_file", args{"from": "a", "to": "new/place/a2"}))
-	b.equal("value", v, MoveOutput{"a", "new/place/a2", false})
-	b.equal("asked", len(b.asked), 0)
-	b.equal("file", b.get("new/place/a2"), "A")
+	v := value[MoveOutput](b, b.OK("move_file", args{"from": "a", "to": "new/place/a2"}))
+	b.Equal("value", v, MoveOutput{"a", "new/place/a2", false})
+	b.Equal("asked", len(b.Asked()), 0)
+	b.Equal("file", b.Get("new/place/a2"), "A")
 
 	for _, tt := range []struct {
 		code     tongs.Code
@@ -262,32 +262,32 @@ func TestMove(t *testing.T) {
 	} {
 		b.fails(tt.code, tt.says, "move_file", args{"from": tt.from, "to": tt.to})
 	}
-	b.equal("asked", len(b.asked), 0)
+	b.Equal("asked", len(b.Asked()), 0)
 
-	b.ok("move_file", args{"source": "dir/x", "destination": "b", "overwrite": true})
-	b.equal("replaced", b.get("b"), "X")
-	b.equal("asked", len(b.asked), 1)
-	b.equal("message", b.asked[0].Message, "Move dir/x to b, replacing the file there (1 byte)")
-	b.ok("move_file", args{"from": "link", "to": "link2"})
-	if target, err := os.Readlink(filepath.Join(b.dir, "link2")); err != nil || target != "b" {
+	b.OK("move_file", args{"source": "dir/x", "destination": "b", "overwrite": true})
+	b.Equal("replaced", b.Get("b"), "X")
+	b.Equal("asked", len(b.Asked()), 1)
+	b.Equal("message", b.Asked()[0].Message, "Move dir/x to b, replacing the file there (1 byte)")
+	b.OK("move_file", args{"from": "link", "to": "link2"})
+	if target, err := os.Readlink(filepath.Join(b.Dir, "link2")); err != nil || target != "b" {
 		t.Errorf("the link was not moved as it is: %q, %v", target, err)
 	}
-	b.ok("move_file", args{"from": "other", "to": "moved"})
-	b.equal("directory", b.get("moved/y"), "Y")
+	b.OK("move_file", args{"from": "other", "to": "moved"})
+	b.Equal("directory", b.Get("moved/y"), "Y")
 	b.fails(tongs.CodeFileNotFound, "", "move_file", args{"from": "b", "to": "no/dirs", "createDirs": false})
 
 	// Onto a protected name asks, also where everything else is free.
-	asked := len(b.asked)
-	b.put("hook", "#!/bin/sh\n")
-	b.put(".git/config", "[core]\n")
-	b.ok("move_file", args{"from": "hook", "to": ".git/hooks/pre-commit"})
-	b.equal("asked for a protected name", len(b.asked), asked+1)
+	asked := len(b.Asked())
+	b.Put("hook", "#!/bin/sh\n")
+	b.Put(".git/config", "[core]\n")
+	b.OK("move_file", args{"from": "hook", "to": ".git/hooks/pre-commit"})
+	b.Equal("asked for a protected name", len(b.Asked()), asked+1)
 }
 
 func TestDecisions(t *testing.T) {
 	b := newBench(t, setup{})
-	b.put("f", "x\n")
-	b.put("g", "y\n")
+	b.Put("f", "x\n")
+	b.Put("g", "y\n")
 	tests := []struct {
 		tool string
 		args args
@@ -306,7 +306,7 @@ func TestDecisions(t *testing.T) {
 		{"move_file", args{"from": "f", "to": "g", "overwrite": true}, tongs.Ask, "delete f, write g, read f"},
 	}
 	for _, tt := range tests {
-		e := b.explain(tt.tool, tt.args)
+		e := b.Explain(tt.tool, tt.args)
 		var effects []string
 		for _, effect := range e.Effects {
 			effects = append(effects, effect.String())
@@ -315,5 +315,5 @@ func TestDecisions(t *testing.T) {
 			t.Errorf("%s %v: %s, %v; want %s, %s", tt.tool, tt.args, e.Decision, effects, tt.want, tt.kind)
 		}
 	}
-	b.equal("untouched", b.get("f")+b.get("g"), "x\ny\n")
+	b.Equal("untouched", b.Get("f")+b.Get("g"), "x\ny\n")
 }

@@ -117,12 +117,12 @@ func expectLines(t *testing.T, content string, who, n int) {
 func Test32ProcessesEditOneFileAndLoseNothing(t *testing.T) {
 	const processes = 32
 	b := newBench(t, setup{})
-	b.put("shared", "END\n")
+	b.Put("shared", "END\n")
 	locks := filepath.Join(t.TempDir(), "locks")
 	var all []*exec.Cmd
 	for i := range processes {
-		cmd := helper("add", b.dir, locks, fmt.Sprintf("p%d", i))
-		b.must(cmd.Start())
+		cmd := helper("add", b.Dir, locks, fmt.Sprintf("p%d", i))
+		b.Must(cmd.Start())
 		all = append(all, cmd)
 	}
 	for i, cmd := range all {
@@ -130,9 +130,9 @@ func Test32ProcessesEditOneFileAndLoseNothing(t *testing.T) {
 			t.Errorf("process %d: %v", i, err)
 		}
 	}
-	expectLines(t, b.get("shared"), processes, 2)
-	entries, err := os.ReadDir(b.dir)
-	b.must(err)
+	expectLines(t, b.Get("shared"), processes, 2)
+	entries, err := os.ReadDir(b.Dir)
+	b.Must(err)
 	if len(entries) != 1 {
 		t.Errorf("litter: %v", entries)
 	}
@@ -140,9 +140,9 @@ func Test32ProcessesEditOneFileAndLoseNothing(t *testing.T) {
 
 func TestManyCallersInOneProcessLoseNothing(t *testing.T) {
 	b := newBench(t, setup{})
-	b.put("shared", "END\n")
-	eng, done, err := open(b.dir, filepath.Join(t.TempDir(), "locks"))
-	b.must(err)
+	b.Put("shared", "END\n")
+	eng, done, err := open(b.Dir, filepath.Join(t.TempDir(), "locks"))
+	b.Must(err)
 	defer done()
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -153,7 +153,7 @@ func TestManyCallersInOneProcessLoseNothing(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	expectLines(t, b.get("shared"), 8, 3)
+	expectLines(t, b.Get("shared"), 8, 3)
 }
 
 const rewritten = 200_000
@@ -175,28 +175,28 @@ func TestKill9LeavesTheOldOrTheNewFile(t *testing.T) {
 	b := newBench(t, setup{})
 	locks := filepath.Join(t.TempDir(), "locks")
 	for round := range 8 {
-		b.put("shared", strings.Repeat("a", rewritten))
-		cmd := helper("rewrite", b.dir, locks, "")
+		b.Put("shared", strings.Repeat("a", rewritten))
+		cmd := helper("rewrite", b.Dir, locks, "")
 		out, err := cmd.StdoutPipe()
-		b.must(err)
-		b.must(cmd.Start())
+		b.Must(err)
+		b.Must(cmd.Start())
 		// It is killed while it goes on: somewhere in the next edit.
 		r := bufio.NewReader(out)
 		for range 1 + round%3 {
 			_, err := r.ReadString('\n')
-			b.must(err)
+			b.Must(err)
 		}
-		b.must(cmd.Process.Kill())
+		b.Must(cmd.Process.Kill())
 		_ = cmd.Wait()
-		got := b.get("shared")
+		got := b.Get("shared")
 		if len(got) != rewritten || strings.Trim(got, "a") != "" && strings.Trim(got, "b") != "" {
 			t.Fatalf("round %d: the file is neither old nor new: %d bytes", round, len(got))
 		}
-		_, done, err := open(b.dir, locks) // clears away what was left
-		b.must(err)
+		_, done, err := open(b.Dir, locks) // clears away what was left
+		b.Must(err)
 		done()
-		entries, err := os.ReadDir(b.dir)
-		b.must(err)
+		entries, err := os.ReadDir(b.Dir)
+		b.Must(err)
 		if len(entries) != 1 {
 			t.Errorf("round %d: litter %v", round, entries)
 		}

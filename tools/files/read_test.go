@@ -33,15 +33,15 @@ func numbered(n int) string {
 
 func TestReadShowsLines(t *testing.T) {
 	b := newBench(t, setup{nope: true})
-	b.put("ten", numbered(10))
-	b.put("crlf", "a\r\nb\r\n")
-	b.put("open", "a\nb")
-	b.put("bom", "\xef\xbb\xbfa\n")
-	b.put("utf16", utf16le("grüße\r\n€\r\n"))
-	b.put("latin", "gr\xfc\xdfe\n")
-	b.put("damaged", "grüße \xff\n")
-	b.put("empty", "")
-	b.put("onlybom", "\xef\xbb\xbf")
+	b.Put("ten", numbered(10))
+	b.Put("crlf", "a\r\nb\r\n")
+	b.Put("open", "a\nb")
+	b.Put("bom", "\xef\xbb\xbfa\n")
+	b.Put("utf16", utf16le("grüße\r\n€\r\n"))
+	b.Put("latin", "gr\xfc\xdfe\n")
+	b.Put("damaged", "grüße \xff\n")
+	b.Put("empty", "")
+	b.Put("onlybom", "\xef\xbb\xbf")
 	tests := []struct {
 		name          string
 		args          args
@@ -68,8 +68,8 @@ func TestReadShowsLines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := &bench{TB: t, dir: b.dir, engine: b.engine}
-			res := b.ok("read_file", tt.args)
+			b := &bench{b.In(t)}
+			res := b.OK("read_file", tt.args)
 			if !strings.HasPrefix(res.Content, tt.shown) {
 				t.Errorf("shown %q, want %q", res.Content, tt.shown)
 			}
@@ -84,36 +84,36 @@ func TestReadShowsLines(t *testing.T) {
 
 func TestReadLimits(t *testing.T) {
 	b := newBench(t, setup{nope: true, Options: Options{ReadLines: 5, LineChars: 10, ReadBytes: 90}})
-	b.put("many", numbered(8))
-	b.put("long", strings.Repeat("ü", 25)+"\nshort\n")
-	b.put("wide", strings.Repeat("0123456789\n", 8))
-	b.put("wider", strings.Repeat("0123456789abcdef\n", 8))
-	v := value[ReadOutput](b, b.ok("read_file", args{"path": "many", "limit": 100}))
-	b.equal("next", v.NextOffset, int64(6))
-	res := b.ok("read_file", args{"path": "long"})
-	b.contains("content", res.Content, "     1\t"+strings.Repeat("ü", 10)+" … [15 characters left out]\n     2\tshort\n[1 line cut at 10 characters")
-	v = value[ReadOutput](b, b.ok("read_file", args{"path": "wide"}))
-	b.equal("next by bytes", v.NextOffset, int64(6)) // 5 lines of 18 bytes fit into 90
-	v = value[ReadOutput](b, b.ok("read_file", args{"path": "wider"}))
-	b.equal("next by bytes", v.NextOffset, int64(2)) // with what is said of the rest of a line
+	b.Put("many", numbered(8))
+	b.Put("long", strings.Repeat("ü", 25)+"\nshort\n")
+	b.Put("wide", strings.Repeat("0123456789\n", 8))
+	b.Put("wider", strings.Repeat("0123456789abcdef\n", 8))
+	v := value[ReadOutput](b, b.OK("read_file", args{"path": "many", "limit": 100}))
+	b.Equal("next", v.NextOffset, int64(6))
+	res := b.OK("read_file", args{"path": "long"})
+	b.Contains("content", res.Content, "     1\t"+strings.Repeat("ü", 10)+" … [15 characters left out]\n     2\tshort\n[1 line cut at 10 characters")
+	v = value[ReadOutput](b, b.OK("read_file", args{"path": "wide"}))
+	b.Equal("next by bytes", v.NextOffset, int64(6)) // 5 lines of 18 bytes fit into 90
+	v = value[ReadOutput](b, b.OK("read_file", args{"path": "wider"}))
+	b.Equal("next by bytes", v.NextOffset, int64(2)) // with what is said of the rest of a line
 
 	// Paging by nextOffset gives the whole file.
 	var all strings.Builder
 	for offset := int64(1); offset != 0; {
-		v := value[ReadOutput](b, b.ok("read_file", args{"path": "many", "offset": offset}))
+		v := value[ReadOutput](b, b.OK("read_file", args{"path": "many", "offset": offset}))
 		all.WriteString(v.Content)
 		offset = v.NextOffset
 	}
-	b.equal("paged", all.String(), numbered(8))
+	b.Equal("paged", all.String(), numbered(8))
 }
 
 func TestReadRefuses(t *testing.T) {
 	b := newBench(t, setup{nope: true})
-	b.put("src/main.go", "package main\n")
-	b.put("zip", "PK\x03\x04\x00\x00")
-	b.put("prog", "\x7fELF\x02\x01\x00")
-	b.must(os.Symlink("/etc/passwd", filepath.Join(b.dir, "out")))
-	b.must(os.Symlink("loop", filepath.Join(b.dir, "loop")))
+	b.Put("src/main.go", "package main\n")
+	b.Put("zip", "PK\x03\x04\x00\x00")
+	b.Put("prog", "\x7fELF\x02\x01\x00")
+	b.Must(os.Symlink("/etc/passwd", filepath.Join(b.Dir, "out")))
+	b.Must(os.Symlink("loop", filepath.Join(b.Dir, "loop")))
 	b.fails(tongs.CodeFileNotFound, "did you mean src/main.go?", "read_file", args{"path": "src/mian.go"})
 	b.fails(tongs.CodeFileNotFound, "there is no scr; did you mean src?", "read_file", args{"path": "scr/main.go"})
 	b.fails(tongs.CodeFileNotFound, "did you mean src/main.go?", "read_file", args{"path": "src/main"})
@@ -132,45 +132,45 @@ func TestReadRefuses(t *testing.T) {
 func TestReadImagesAndBytes(t *testing.T) {
 	b := newBench(t, setup{nope: true, Options: Options{ImageBytes: 100, RawMax: 8, RawBytes: 4}})
 	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
-	b.put("a.png", png)
-	b.put("big.png", png+strings.Repeat("\x00", 100))
-	res := b.ok("read_file", args{"path": "a.png"})
+	b.Put("a.png", png)
+	b.Put("big.png", png+strings.Repeat("\x00", 100))
+	res := b.OK("read_file", args{"path": "a.png"})
 	if len(res.Attachments) != 1 || res.Attachments[0].MIME != "image/png" || string(res.Attachments[0].Data) != png {
 		t.Errorf("attachments %+v", res.Attachments)
 	}
-	b.contains("content", res.Content, "PNG image, 16 bytes, attached")
+	b.Contains("content", res.Content, "PNG image, 16 bytes, attached")
 	b.fails(tongs.CodeTooLarge, "PNG image, 116 bytes, the limit is 100 bytes", "read_file", args{"path": "big.png"})
 
 	var all []byte
 	for offset := int64(1); offset != 0; {
-		v := value[ReadOutput](b, b.ok("read_file", args{"path": "a.png", "encoding": "base64", "offset": offset, "limit": 100}))
+		v := value[ReadOutput](b, b.OK("read_file", args{"path": "a.png", "encoding": "base64", "offset": offset, "limit": 100}))
 		data, err := base64.StdEncoding.DecodeString(v.Content)
-		b.must(err)
+		b.Must(err)
 		if len(data) > 8 {
 			t.Fatalf("%d bytes at once", len(data))
 		}
 		all = append(all, data...)
 		offset = v.NextOffset
 	}
-	b.equal("paged", string(all), png)
-	v := value[ReadOutput](b, b.ok("read_file", args{"path": "a.png", "encoding": "base64", "offset": -4}))
-	b.equal("last bytes", v.Content, base64.StdEncoding.EncodeToString([]byte("IHDR")))
+	b.Equal("paged", string(all), png)
+	v := value[ReadOutput](b, b.OK("read_file", args{"path": "a.png", "encoding": "base64", "offset": -4}))
+	b.Equal("last bytes", v.Content, base64.StdEncoding.EncodeToString([]byte("IHDR")))
 	b.fails(tongs.CodeInvalidArgs, "past the end", "read_file", args{"path": "a.png", "encoding": "base64", "offset": 17})
 }
 
 // sparse makes a file of the given size that ends with ten lines.
 func sparse(b *bench, name string, size int64) {
-	f, err := os.Create(filepath.Join(b.dir, name))
-	b.must(err)
+	f, err := os.Create(filepath.Join(b.Dir, name))
+	b.Must(err)
 	defer f.Close()
 	tail := numbered(10)
 	_, err = f.WriteString("the first line\n")
-	b.must(err)
+	b.Must(err)
 	// The head must be text: the hole begins after what decides that.
 	_, err = f.WriteString(strings.Repeat("text\n", headBytes/5+1))
-	b.must(err)
+	b.Must(err)
 	_, err = f.WriteAt([]byte("\n"+tail), size-int64(len(tail))-1)
-	b.must(err)
+	b.Must(err)
 }
 
 func TestReadTailOfHugeFileInConstantMemory(t *testing.T) {
@@ -179,48 +179,48 @@ func TestReadTailOfHugeFileInConstantMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	res := b.ok("read_file", args{"path": "huge.log", "offset": -10})
+	res := b.OK("read_file", args{"path": "huge.log", "offset": -10})
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 4<<20 {
 		t.Errorf("%d bytes were allocated", got)
 	}
-	b.contains("content", res.Content, "   -10\tline 1\n")
-	b.contains("content", res.Content, "    -1\tline 10\n[the lines are numbered from the end")
+	b.Contains("content", res.Content, "   -10\tline 1\n")
+	b.Contains("content", res.Content, "    -1\tline 10\n[the lines are numbered from the end")
 	v := value[ReadOutput](b, res)
 	if v.TotalLines != nil || v.Content != numbered(10) || v.NextOffset != 0 {
 		t.Errorf("value %s", res.Value)
 	}
-	v = value[ReadOutput](b, b.ok("read_file", args{"path": "huge.log", "offset": -10, "limit": 4}))
-	b.equal("next", v.NextOffset, int64(-6))
-	res = b.ok("read_file", args{"path": "huge.log", "limit": 1})
-	b.contains("content", res.Content, "     1\tthe first line\n[lines 1 to 1 of a file of 2.1 GB; read on with offset=2]")
+	v = value[ReadOutput](b, b.OK("read_file", args{"path": "huge.log", "offset": -10, "limit": 4}))
+	b.Equal("next", v.NextOffset, int64(-6))
+	res = b.OK("read_file", args{"path": "huge.log", "limit": 1})
+	b.Contains("content", res.Content, "     1\tthe first line\n[lines 1 to 1 of a file of 2.1 GB; read on with offset=2]")
 }
 
 func TestReadCancelled(t *testing.T) {
 	b := newBench(t, setup{nope: true})
 	sparse(b, "huge.log", 2<<30)
-	b.put("small", "x")
+	b.Put("small", "x")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for tool, a := range map[string]string{
 		"read_file": `{"path":"huge.log","offset":900000000}`, "list_directory": `{}`, "write_file": `{"path":"new","content":"x"}`,
 		"delete_file": `{"path":"small"}`,
 	} {
-		res := b.engine.Call(ctx, &tongs.Call{Tool: tool, Args: json.RawMessage(a)})
+		res := b.Engine.Call(ctx, &tongs.Call{Tool: tool, Args: json.RawMessage(a)})
 		if res.OK() || res.Error.Code != tongs.CodeCancelled {
 			t.Errorf("%s: %v", tool, res.Error)
 		}
 	}
-	if b.exists("new") || !b.exists("small") {
+	if b.Exists("new") || !b.Exists("small") {
 		t.Error("a cancelled call changed something")
 	}
 }
 
 func BenchmarkRead2000LinesOf50MB(b *testing.B) {
 	t := newBench(b, setup{nope: true})
-	t.put("large", strings.Repeat("a line of text, as long as lines usually are\n", 1_100_000))
+	t.Put("large", strings.Repeat("a line of text, as long as lines usually are\n", 1_100_000))
 	for b.Loop() {
-		t.ok("read_file", args{"path": "large", "offset": 500_000})
+		t.OK("read_file", args{"path": "large", "offset": 500_000})
 	}
 }
 
@@ -228,6 +228,6 @@ func BenchmarkTailOf2GB(b *testing.B) {
 	t := newBench(b, setup{nope: true})
 	sparse(t, "huge", 2<<30)
 	for b.Loop() {
-		t.ok("read_file", args{"path": "huge", "offset": -10})
+		t.OK("read_file", args{"path": "huge", "offset": -10})
 	}
 }

@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/workspace"
+	"github.com/tongs-ai/tongs/internal/workbench/base"
 )
 
 // BenchmarkGlob finds files of Go's own source by whole calls, in turns with fd, and reports the time in proportion.
 func BenchmarkGlob(b *testing.B) {
-	t := newBench(b, nil, func(_ *engine.Options, w *workspace.Options) { w.Dir = build.Default.GOROOT })
+	t := newBench(b, nil, func(o *base.Options) { o.Dir = build.Default.GOROOT })
 	for name, pattern := range map[string]string{"many": "**/*.go", "few": "**/walk*.go", "one directory": "src/net/http/*.go"} {
 		b.Run(name, func(b *testing.B) {
 			var own, fd time.Duration

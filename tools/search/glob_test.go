@@ -14,83 +14,61 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
-	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/search/ignore"
 	"github.com/tongs-ai/tongs/internal/search/live"
+	"github.com/tongs-ai/tongs/internal/workbench/base"
 	"github.com/tongs-ai/tongs/tools/search"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
-type args map[string]any
+type args = base.Args
 
-// bench is a workspace with the tools in it, called through a real engine.
+// bench is a workspace with the tools in it.
 type bench struct {
-	testing.TB
-	dir    string
-	engine *engine.Engine
-	asked  []approval.Question // what was asked, and approved
-	// warm is an engine whose tools know the workspace from before. What they answer is compared.
-	warm *engine.Engine
+	*base.Bench
+	// warm is the same with tools that know the workspace from before. What they answer is compared.
+	warm *base.Bench
 }
 
-func newBench(t testing.TB, files []string, change ...func(*engine.Options, *workspace.Options)) *bench {
+func newBench(t testing.TB, files []string, change ...func(*base.Options)) *bench {
 	t.Helper()
-	b := &bench{TB: t, dir: t.TempDir()}
+	o := base.Options{Dir: base.RealDir(t)}
 	for i, name := range files {
-		b.put(name, i)
+		put(t, o.Dir, name, i)
 	}
-	var opt engine.Options
-	ws := workspace.Options{Dir: b.dir, LockDir: filepath.Join(t.TempDir(), "locks")}
-	opt.Approval = &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{
-		approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
-			b.asked = append(b.asked, q)
-			return approval.Answer{Approved: true}, nil
-		}),
-	}}
 	for _, c := range change {
-		c(&opt, &ws)
+		c(&o)
 	}
-	var err error
-	opt.Tools, err = search.Tools(search.Options{User: &ignore.User{}})
-	b.must(err)
-	opt.Workspace, err = workspace.Open(ws)
-	b.must(err)
-	t.Cleanup(func() { _ = opt.Workspace.Close() })
-	b.engine, err = engine.New(opt)
-	b.must(err)
-	b.know(opt)
+	common, opt := base.New(t, o)
+	b := &bench{Bench: common}
+	tools, err := search.Tools(search.Options{User: &ignore.User{}})
+	b.Must(err)
+	b.Build(opt, tools...)
+	b.know(o)
 	return b
 }
 
 // know makes the engine that knows the workspace.
-func (b *bench) know(opt engine.Options) {
+func (b *bench) know(o base.Options) {
 	b.Helper()
 	user := ignore.User{}
 	service := live.New(live.Options{User: &user})
-	b.Cleanup(func() { b.must(service.Close()) })
-	var err error
-	opt.Tools, err = search.Tools(search.Options{User: &user, Live: service})
-	b.must(err)
-	opt.Approval = &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{
-		approval.Callback(func(context.Context, approval.Question) (approval.Answer, error) {
-			return approval.Answer{Approved: true}, nil
-		}),
-	}}
+	b.Cleanup(func() { b.Must(service.Close()) })
+	tools, err := search.Tools(search.Options{User: &user, Live: service})
+	b.Must(err)
+	warm, opt := base.New(b.TB, o)
+	b.warm = warm
 	if st, err := service.Ready(context.Background(), opt.Workspace.Dir()); err != nil || !st.Ready {
 		b.Fatalf("%+v, %v", st, err)
 	}
-	b.warm, err = engine.New(opt)
-	b.must(err)
+	b.warm.Build(opt, tools...)
 }
 
 // both calls a tool that walks and one that knows, and wants the same answer.
 func (b *bench) both(tool string, a args) *tongs.Result {
 	b.Helper()
-	raw, err := json.Marshal(a)
-	b.must(err)
-	res := b.engine.Call(context.Background(), &tongs.Call{Tool: tool, Args: raw, Session: "s"})
-	warm := b.warm.Call(context.Background(), &tongs.Call{Tool: tool, Args: raw, Session: "s"})
+	res, warm := b.Call(tool, a), b.warm.Call(tool, a)
 	for _, key := range []string{"withheld", "unreadable", "binary"} {
 		if got, want := fmt.Sprint(warm.Metadata[key]), fmt.Sprint(res.Metadata[key]); got != want {
 			b.Errorf("%s %v: %s is %s for what knows, and %s for what walks", tool, a, key, got, want)
@@ -102,26 +80,28 @@ func (b *bench) both(tool string, a args) *tongs.Result {
 	return res
 }
 
-func rules(list ...tongs.Rule) func(*engine.Options, *workspace.Options) {
-	return func(o *engine.Options, _ *workspace.Options) { o.Rules = func() []tongs.Rule { return list } }
-}
-
-func (b *bench) must(err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+func rules(list ...tongs.Rule) func(*base.Options) {
+	return func(o *base.Options) { o.Rules = list }
 }
 
 // put writes a file that is age hours old. What follows a "=" in its name is what is in it.
+func put(t testing.TB, dir, name string, age int) {
+	t.Helper()
+	name, content, _ := strings.Cut(name, "=")
+	host := filepath.Join(dir, name)
+	then := time.Now().Add(-time.Duration(age) * time.Hour)
+	for _, err := range []error{
+		os.MkdirAll(filepath.Dir(host), 0o755), os.WriteFile(host, []byte(content), 0o644), os.Chtimes(host, then, then),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func (b *bench) put(name string, age int) {
 	b.Helper()
-	name, content, _ := strings.Cut(name, "=")
-	host := filepath.Join(b.dir, name)
-	b.must(os.MkdirAll(filepath.Dir(host), 0o755))
-	b.must(os.WriteFile(host, []byte(content), 0o644))
-	then := time.Now().Add(-time.Duration(age) * time.Hour)
-	b.must(os.Chtimes(host, then, then))
+	put(b.TB, b.Dir, name, age)
 }
 
 func (b *bench) call(a args) *tongs.Result {
@@ -189,8 +169,8 @@ func TestGlob(t *testing.T) {
 	b.finds(args{"pattern": "**/.github/**"}, ".github/workflows/ci.yml")
 	b.finds(args{"pattern": ".*.go"}, ".hidden.go")
 	b.finds(args{"pattern": "main.go"}, "main.go")
-	b.finds(args{"pattern": filepath.ToSlash(b.dir) + "/src/*.go"}, "src/new.go src/old.go")
-	b.finds(args{"pattern": filepath.ToSlash(b.dir) + "/main.go"}, "main.go")
+	b.finds(args{"pattern": filepath.ToSlash(b.Dir) + "/src/*.go"}, "src/new.go src/old.go")
+	b.finds(args{"pattern": filepath.ToSlash(b.Dir) + "/main.go"}, "main.go")
 }
 
 func TestSortedBeforeItIsCut(t *testing.T) {
@@ -255,14 +235,14 @@ func TestSecretsStayOut(t *testing.T) {
 	b.says(b.finds(args{"pattern": "**", "includeHidden": true, "noIgnore": true}, "a/ok .env.example"),
 		"[left out: 3 files, 1 directory, as secrets")
 	b.says(b.finds(args{"pattern": "**/.env*"}, ".env.example"), "left out: 2 files, 1 directory")
-	if len(b.asked) != 0 {
-		t.Errorf("asked %d times", len(b.asked))
+	if len(b.Asked()) != 0 {
+		t.Errorf("asked %d times", len(b.Asked()))
 	}
 	// By name a secret can be asked for, and is.
 	b.finds(args{"pattern": ".env"}, ".env")
 	b.finds(args{"pattern": ".aws/*"}, ".aws/credentials")
-	if len(b.asked) != 2 || !b.asked[0].Effects[0].MustAsk {
-		t.Errorf("asked %d times", len(b.asked))
+	if len(b.Asked()) != 2 || !b.Asked()[0].Effects[0].MustAsk {
+		t.Errorf("asked %d times", len(b.Asked()))
 	}
 }
 
@@ -275,15 +255,15 @@ func TestRulesBelowTheDirectory(t *testing.T) {
 			tongs.Rule{Layer: tongs.LayerUser, Effects: read, Pattern: "asked/**", Decision: tongs.Ask},
 		))
 	b.says(b.finds(args{"pattern": "**"}, "public/a"), "left out: 1 file, 2 directories")
-	if len(b.asked) != 0 {
-		t.Errorf("asked %d times", len(b.asked))
+	if len(b.Asked()) != 0 {
+		t.Errorf("asked %d times", len(b.Asked()))
 	}
 	for _, pattern := range []string{"private/*", "private/a", "private/sub/**", "x.lock"} {
 		b.fails(tongs.CodeBlocked, "", args{"pattern": pattern})
 	}
 	b.finds(args{"pattern": "asked/*"}, "asked/a")
-	if len(b.asked) != 1 {
-		t.Errorf("asked %d times", len(b.asked))
+	if len(b.Asked()) != 1 {
+		t.Errorf("asked %d times", len(b.Asked()))
 	}
 }
 
@@ -293,11 +273,11 @@ func TestZonesAndLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	zone := ""
-	b := newBench(t, []string{"a.go", "zone/z.go", "real/r.go"}, func(_ *engine.Options, w *workspace.Options) {
-		zone = filepath.Join(w.Dir, "zone")
-		w.Roots = []workspace.Root{{Name: "z", Dir: zone}}
+	b := newBench(t, []string{"a.go", "zone/z.go", "real/r.go"}, func(o *base.Options) {
+		zone = filepath.Join(o.Dir, "zone")
+		o.Roots = []workspace.Root{{Name: "z", Dir: zone}}
 		for name, target := range map[string]string{"out": outside, "in": "real", "loop": "."} {
-			if err := os.Symlink(target, filepath.Join(w.Dir, name)); err != nil {
+			if err := os.Symlink(target, filepath.Join(o.Dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -327,8 +307,8 @@ func TestWorkingDirectory(t *testing.T) {
 		"lib/*.go": "src/lib/a.go", "c.go": "src/c.go", "../lib/*.go": "lib/b.go", "../lib/b.go": "lib/b.go", "*.go": "src/c.go", "lib/a.go": "src/lib/a.go",
 	} {
 		raw, err := json.Marshal(args{"pattern": pattern})
-		b.must(err)
-		res := b.engine.Call(context.Background(), &tongs.Call{Tool: "glob", Args: raw, Dir: "src"})
+		b.Must(err)
+		res := b.Engine.Call(context.Background(), &tongs.Call{Tool: "glob", Args: raw, Dir: "src"})
 		if res.Content != want {
 			t.Errorf("%s: %s, want %s", pattern, res.Content, want)
 		}
@@ -339,7 +319,7 @@ func TestCancelled(t *testing.T) {
 	b := newBench(t, []string{"a"})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	res := b.engine.Call(ctx, &tongs.Call{Tool: "glob", Args: json.RawMessage(`{"pattern":"**"}`)})
+	res := b.Engine.Call(ctx, &tongs.Call{Tool: "glob", Args: json.RawMessage(`{"pattern":"**"}`)})
 	if res.OK() || res.Error.Code != tongs.CodeCancelled {
 		t.Errorf("%v", res.Error)
 	}

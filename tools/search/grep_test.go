@@ -8,11 +8,10 @@ import (
 	"testing"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/search/ignore"
+	"github.com/tongs-ai/tongs/internal/workbench/base"
 	"github.com/tongs-ai/tongs/tools/search"
 	"github.com/tongs-ai/tongs/tools/tooltest"
-	"github.com/tongs-ai/tongs/workspace"
 )
 
 func (b *bench) grep(a args) *tongs.Result {
@@ -95,7 +94,7 @@ func TestGrepPages(t *testing.T) {
 	offset := 0
 	for {
 		out, err := tongs.ValueOf[search.GrepOutput](b.grep(args{"pattern": "x", "offset": offset}))
-		b.must(err)
+		b.Must(err)
 		for _, m := range out.Matches {
 			all = append(all, fmt.Sprintf("%s:%d", m.Path, m.Line))
 		}
@@ -156,19 +155,19 @@ func TestGrepLeavesSecretsOut(t *testing.T) {
 	}
 	b := newBench(t, []string{".env=token=1", "a/.env.local=token=2", "a/code=token", "private/x=token"},
 		rules(tongs.Rule{Layer: tongs.LayerUser, Effects: tongs.Kinds(tongs.EffectRead), Pattern: "private/**", Decision: tongs.Blocked}),
-		func(_ *engine.Options, w *workspace.Options) {
-			if err := os.Symlink(outside, filepath.Join(w.Dir, "out")); err != nil {
+		func(o *base.Options) {
+			if err := os.Symlink(outside, filepath.Join(o.Dir, "out")); err != nil {
 				t.Fatal(err)
 			}
 		})
 	b.greps(args{"pattern": "token", "includeHidden": true, "noIgnore": true},
 		"a/code:1: token", "[left out: 2 files, 1 directory, as secrets, other roots or what a rule covers; name one to ask for it]")
-	if len(b.asked) != 0 {
-		t.Errorf("asked %d times", len(b.asked))
+	if len(b.Asked()) != 0 {
+		t.Errorf("asked %d times", len(b.Asked()))
 	}
 	b.greps(args{"pattern": "token", "path": ".env"}, ".env:1: token=1")
-	if len(b.asked) != 1 || !b.asked[0].Effects[0].MustAsk {
-		t.Errorf("asked %d times", len(b.asked))
+	if len(b.Asked()) != 1 || !b.Asked()[0].Effects[0].MustAsk {
+		t.Errorf("asked %d times", len(b.Asked()))
 	}
 	if res := b.grep(args{"pattern": "token", "path": "private"}); res.OK() || res.Error.Code != tongs.CodeBlocked {
 		t.Errorf("%v", res.Error)

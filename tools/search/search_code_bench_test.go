@@ -16,14 +16,14 @@ import (
 func BenchmarkSearchCode(b *testing.B) {
 	open := func(b *testing.B) *bench {
 		t := newBench(b, nil)
-		t.dir = build.Default.GOROOT
+		t.Dir = build.Default.GOROOT
 		t.with(search.Options{User: &ignore.User{}})
 		return t
 	}
 	ask := func(b *testing.B, t *bench, query string) {
 		raw, err := json.Marshal(args{"query": query})
-		t.must(err)
-		if res := t.engine.Call(context.Background(), &tongs.Call{Tool: "search_code", Args: raw}); !res.OK() {
+		t.Must(err)
+		if res := t.Engine.Call(context.Background(), &tongs.Call{Tool: "search_code", Args: raw}); !res.OK() {
 			b.Fatal(res.Error)
 		}
 	}
@@ -41,7 +41,7 @@ func BenchmarkSearchCode(b *testing.B) {
 	})
 	b.Run("told, again", func(b *testing.B) {
 		t := newBench(b, nil)
-		t.dir = build.Default.GOROOT
+		t.Dir = build.Default.GOROOT
 		t.walkFromService()
 		ask(b, t, "http server shutdown")
 		for b.Loop() {
@@ -50,7 +50,7 @@ func BenchmarkSearchCode(b *testing.B) {
 	})
 	b.Run("told, other words", func(b *testing.B) {
 		t := newBench(b, nil)
-		t.dir = build.Default.GOROOT
+		t.Dir = build.Default.GOROOT
 		t.walkFromService()
 		ask(b, t, "http server shutdown")
 		for b.Loop() {

@@ -12,19 +12,16 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/search/ignore"
 	"github.com/tongs-ai/tongs/internal/search/live"
+	"github.com/tongs-ai/tongs/internal/workbench/base"
 	"github.com/tongs-ai/tongs/tools/search"
 	"github.com/tongs-ai/tongs/tools/tooltest"
-	"github.com/tongs-ai/tongs/workspace"
 )
 
 func (b *bench) code(a args) (search.CodeOutput, *tongs.Result) {
 	b.Helper()
-	raw, err := json.Marshal(a)
-	b.must(err)
-	res := b.engine.Call(context.Background(), &tongs.Call{Tool: "search_code", Args: raw, Session: "s"})
+	res := b.Call("search_code", a)
 	out, err := tongs.ValueOf[search.CodeOutput](res)
 	if err != nil {
 		b.Fatalf("%v: %v", a, err)
@@ -36,14 +33,11 @@ func (b *bench) code(a args) (search.CodeOutput, *tongs.Result) {
 func (b *bench) with(opt search.Options) (ruled func(...tongs.Rule)) {
 	b.Helper()
 	list, err := search.Tools(opt)
-	b.must(err)
-	b.must(err)
+	b.Must(err)
 	var rules []tongs.Rule
-	ws, err := workspace.Open(workspace.Options{Dir: b.dir, LockDir: filepath.Join(b.TempDir(), "locks")})
-	b.must(err)
-	b.Cleanup(func() { _ = ws.Close() })
-	b.engine, err = engine.New(engine.Options{Tools: list, Workspace: ws, Rules: func() []tongs.Rule { return rules }})
-	b.must(err)
+	made := b.Open(base.Options{Nobody: true})
+	made.Rules = func() []tongs.Rule { return rules }
+	b.Build(made, list...)
 	return func(more ...tongs.Rule) { rules = append(rules, more...) }
 }
 
@@ -70,8 +64,8 @@ func (b *bench) walkFromService() {
 	b.Helper()
 	user := ignore.User{}
 	service := live.New(live.Options{User: &user})
-	b.Cleanup(func() { b.must(service.Close()) })
-	if st, err := service.Ready(context.Background(), b.dir); err != nil || !st.Ready {
+	b.Cleanup(func() { b.Must(service.Close()) })
+	if st, err := service.Ready(context.Background(), b.Dir); err != nil || !st.Ready {
 		b.Fatalf("%+v, %v", st, err)
 	}
 	b.with(search.Options{User: &user, Live: service})
@@ -88,7 +82,7 @@ func TestSearchCode(t *testing.T) {
 		if out, _ := b.code(args{"query": "cart"}); out.Searched != 46 {
 			t.Errorf("%d searched", out.Searched)
 		}
-		b.must(os.RemoveAll(filepath.Join(b.dir, "much")))
+		b.Must(os.RemoveAll(filepath.Join(b.Dir, "much")))
 		searchShop(t, b)
 	})
 }
@@ -144,14 +138,14 @@ func TestSearchCodeBadCalls(t *testing.T) {
 		{args{"query": "word", "path": "bin"}, tongs.CodeInvalidPath},
 	} {
 		raw, err := json.Marshal(tt.args)
-		b.must(err)
-		if res := b.engine.Call(context.Background(), &tongs.Call{Tool: "search_code", Args: raw}); res.OK() || res.Error.Code != tt.code {
+		b.Must(err)
+		if res := b.Engine.Call(context.Background(), &tongs.Call{Tool: "search_code", Args: raw}); res.OK() || res.Error.Code != tt.code {
 			t.Errorf("%v: %v", tt.args, res.Error)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if res := b.engine.Call(ctx, &tongs.Call{Tool: "search_code", Args: json.RawMessage(`{"query":"word"}`)}); res.OK() || res.Error.Code != tongs.CodeCancelled {
+	if res := b.Engine.Call(ctx, &tongs.Call{Tool: "search_code", Args: json.RawMessage(`{"query":"word"}`)}); res.OK() || res.Error.Code != tongs.CodeCancelled {
 		t.Errorf("%v", res.Error)
 	}
 }
@@ -184,24 +178,24 @@ func changeAndSearch(t *testing.T, b *bench) {
 	query("lateComer", "")
 	b.put("b.go=package a\n\nfunc lateComer() {}\n", 0)
 	query("lateComer", "b.go:3 lateComer")
-	host := filepath.Join(b.dir, "a.go")
+	host := filepath.Join(b.Dir, "a.go")
 	info, err := os.Stat(host)
-	b.must(err)
+	b.Must(err)
 	// The same size, the same time, the same inode.
-	b.must(os.WriteFile(host, []byte("package a\n\nfunc gammaTwo() {}\n"), 0o644))
-	b.must(os.Chtimes(host, info.ModTime(), info.ModTime()))
+	b.Must(os.WriteFile(host, []byte("package a\n\nfunc gammaTwo() {}\n"), 0o644))
+	b.Must(os.Chtimes(host, info.ModTime(), info.ModTime()))
 	query("gammaTwo", "a.go:3 gammaTwo")
 	query("alphaOne", "")
-	b.must(os.Rename(host, filepath.Join(b.dir, "c.go")))
+	b.Must(os.Rename(host, filepath.Join(b.Dir, "c.go")))
 	query("gammaTwo", "c.go:3 gammaTwo")
-	b.must(os.Remove(filepath.Join(b.dir, "c.go")))
+	b.Must(os.Remove(filepath.Join(b.Dir, "c.go")))
 	query("gammaTwo", "")
 	b.put(".gitignore=b.go\n", 0)
 	b.put("b.go=package a\n\nfunc betaThree() {}\n", 0)
 	query("betaThree", "")
-	b.must(os.Remove(filepath.Join(b.dir, ".gitignore")))
+	b.Must(os.Remove(filepath.Join(b.Dir, ".gitignore")))
 	query("betaThree", "b.go:3 betaThree")
-	b.must(os.Truncate(filepath.Join(b.dir, "b.go"), 0))
+	b.Must(os.Truncate(filepath.Join(b.Dir, "b.go"), 0))
 	query("betaThree", "")
 }
 
@@ -220,7 +214,7 @@ func TestSearchCodeKeepsCallsApart(t *testing.T) {
 		t.Errorf("%s", res.Content)
 	}
 	b.says(res, "left out: 1 file, 1 directory")
-	if len(b.asked) > 0 {
+	if len(b.Asked()) > 0 {
 		t.Error("somebody was asked")
 	}
 }
@@ -228,10 +222,10 @@ func TestSearchCodeKeepsCallsApart(t *testing.T) {
 func TestSearchCodeFollowsNoLink(t *testing.T) {
 	outside := t.TempDir()
 	b := newBench(t, []string{"a.go=package a\n"})
-	b.must(os.WriteFile(filepath.Join(outside, "x.go"), []byte("package x\n\nfunc outsideThing() {}\n"), 0o600))
-	b.must(os.Symlink(outside, filepath.Join(b.dir, "out")))
-	b.must(os.Symlink(filepath.Join(outside, "x.go"), filepath.Join(b.dir, "x.go")))
-	b.must(os.Symlink(".", filepath.Join(b.dir, "loop")))
+	b.Must(os.WriteFile(filepath.Join(outside, "x.go"), []byte("package x\n\nfunc outsideThing() {}\n"), 0o600))
+	b.Must(os.Symlink(outside, filepath.Join(b.Dir, "out")))
+	b.Must(os.Symlink(filepath.Join(outside, "x.go"), filepath.Join(b.Dir, "x.go")))
+	b.Must(os.Symlink(".", filepath.Join(b.Dir, "loop")))
 	if out, res := b.code(args{"query": "outsideThing"}); len(out.Definitions)+len(out.Lines) > 0 {
 		t.Error(res.Content)
 	}
@@ -242,7 +236,7 @@ func TestSearchCodeStrangeFiles(t *testing.T) {
 		"long.js=var widget = '" + strings.Repeat("x", 500_000) + "'\n", "nest.go=package a\n\nvar widget = " + strings.Repeat("(", 200_000) + "1\n",
 		"latin.py=def widget():\n    '''caf\xe9'''\n", "crlf.go=package a\r\n\r\nfunc widget() {}\r\n", "empty.go=", "new\nline.go=package a\n\nfunc widgetTwo() {}\n",
 	})
-	b.must(os.WriteFile(filepath.Join(b.dir, "big.go"), make([]byte, 2<<20), 0o644))
+	b.Must(os.WriteFile(filepath.Join(b.Dir, "big.go"), make([]byte, 2<<20), 0o644))
 	out, res := b.code(args{"query": "widget"})
 	b.says(res, "crlf.go:3: function widget  func widget() {}\n", "1 file is too large", `"new\nline.go":3: function widgetTwo`)
 	if len(out.Definitions) < 4 || len(res.Content) > 10_000 {
@@ -260,7 +254,7 @@ func TestSearchCodeByMany(t *testing.T) {
 	for i := range 32 {
 		wg.Go(func() {
 			raw := fmt.Sprintf(`{"query":"thing%c"}`, 'A'+i%26)
-			res := b.engine.Call(context.Background(), &tongs.Call{Tool: "search_code", Args: json.RawMessage(raw)})
+			res := b.Engine.Call(context.Background(), &tongs.Call{Tool: "search_code", Args: json.RawMessage(raw)})
 			out, err := tongs.ValueOf[search.CodeOutput](res)
 			if err != nil || len(out.Definitions) == 0 || out.Definitions[0].Name != fmt.Sprintf("thing%c", 'A'+i%26) {
 				t.Errorf("%s: %v %s", raw, err, res.Content)
@@ -269,7 +263,7 @@ func TestSearchCodeByMany(t *testing.T) {
 	}
 	wg.Go(func() {
 		for i := range 100 {
-			_ = os.WriteFile(filepath.Join(b.dir, fmt.Sprintf("d0/f%d.go", i*7)), []byte("package a\n\nfunc thingA() {}\n"), 0o644)
+			_ = os.WriteFile(filepath.Join(b.Dir, fmt.Sprintf("d0/f%d.go", i*7)), []byte("package a\n\nfunc thingA() {}\n"), 0o644)
 		}
 	})
 	wg.Wait()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/internal/workbench/base"
 	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 )
@@ -24,11 +25,9 @@ func tools(t testing.TB) []tongs.Tool {
 
 func newEngine(t testing.TB, more ...tongs.Tool) *engine.Engine {
 	t.Helper()
-	e, err := engine.New(engine.Options{Tools: append(tools(t), more...)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	b, opt := base.New(t, base.Options{Nobody: true})
+	b.Build(opt, append(tools(t), more...)...)
+	return b.Engine
 }
 
 func call(c tongs.Caller, session, tool, args string) *tongs.Result {

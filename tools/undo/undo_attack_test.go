@@ -19,28 +19,28 @@ func TestAttackUndoOfProtectedNames(t *testing.T) {
 		want string // at sub/.envrc once it was declined
 	}{
 		{"comes back with its directory", func(b *bench) {
-			b.put("sub/.envrc", "evil")
+			b.Put("sub/.envrc", "evil")
 			b.ok("delete_file", args{"path": "sub", "recursive": true})
 		}, ""},
 		{"comes back by itself", func(b *bench) {
-			b.put("sub/.envrc", "evil")
+			b.Put("sub/.envrc", "evil")
 			b.ok("delete_file", args{"path": "sub/.envrc"})
 		}, ""},
 		{"goes with what was made", func(b *bench) { b.ok("write_file", args{"path": "sub/.envrc", "content": "now"}) }, "now"},
 		{"moved away with its directory", func(b *bench) {
-			b.put("other/.envrc", "evil")
+			b.Put("other/.envrc", "evil")
 			b.ok("move_file", args{"source": "other", "destination": "sub"})
 		}, "evil"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, pre...)
 			c.do(b)
-			before := len(b.asked)
+			before := len(b.Asked())
 			b.deny = true
-			if res := b.call("undo", args{}); res.OK() || len(b.asked) != before+1 {
-				t.Errorf("asked %d times: %s", len(b.asked)-before, res.Content)
+			if res := b.Call("undo", args{}); res.OK() || len(b.Asked()) != before+1 {
+				t.Errorf("asked %d times: %s", len(b.Asked())-before, res.Content)
 			}
-			data, _ := os.ReadFile(filepath.Join(b.dir, "sub/.envrc"))
+			data, _ := os.ReadFile(filepath.Join(b.Dir, "sub/.envrc"))
 			if string(data) != c.want {
 				t.Errorf("it is %q", data)
 			}
@@ -52,18 +52,18 @@ func TestAttackUndoOfProtectedNames(t *testing.T) {
 func TestAttackUndoAgainstRules(t *testing.T) {
 	rules := []tongs.Rule{}
 	b := newBench(t, rules...)
-	b.put("sub/locked/a", "a")
-	b.put("sub/open", "open")
+	b.Put("sub/locked/a", "a")
+	b.Put("sub/open", "open")
 	b.ok("delete_file", args{"path": "sub", "recursive": true})
 	blocked := []tongs.Rule{
 		{Tool: "undo", Decision: tongs.PreApproved, Layer: tongs.LayerUser},
 		{Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "sub/locked/**", Decision: tongs.Blocked, Layer: tongs.LayerUser},
 	}
 	c := newBenchOver(t, b, blocked...)
-	if res := c.call("undo", args{}); res.OK() {
+	if res := c.Call("undo", args{}); res.OK() {
 		t.Errorf("undone: %s", res.Content)
 	}
-	if _, err := os.Lstat(filepath.Join(b.dir, "sub/locked/a")); err == nil {
+	if _, err := os.Lstat(filepath.Join(b.Dir, "sub/locked/a")); err == nil {
 		t.Error("what is blocked came back")
 	}
 }
@@ -72,22 +72,22 @@ func TestAttackUndoAgainstRules(t *testing.T) {
 func TestAttackUndoBehindLinks(t *testing.T) {
 	outside := t.TempDir()
 	for name, do := range map[string]func(b *bench){
-		"comes back": func(b *bench) { b.put("sub/a", "a"); b.ok("delete_file", args{"path": "sub/a"}) },
-		"goes":       func(b *bench) { b.put("sub/x", ""); b.ok("write_file", args{"path": "sub/a", "content": "a"}) },
+		"comes back": func(b *bench) { b.Put("sub/a", "a"); b.ok("delete_file", args{"path": "sub/a"}) },
+		"goes":       func(b *bench) { b.Put("sub/x", ""); b.ok("write_file", args{"path": "sub/a", "content": "a"}) },
 		"changes": func(b *bench) {
-			b.put("sub/a", "old")
+			b.Put("sub/a", "old")
 			b.ok("write_file", args{"path": "sub/a", "content": "a"})
 		},
-		"moves": func(b *bench) { b.put("sub/a", "a"); b.ok("move_file", args{"source": "sub/a", "destination": "b"}) },
+		"moves": func(b *bench) { b.Put("sub/a", "a"); b.ok("move_file", args{"source": "sub/a", "destination": "b"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			do(b)
-			b.must(os.RemoveAll(filepath.Join(b.dir, "sub")))
-			b.must(os.Symlink(outside, filepath.Join(b.dir, "sub")))
-			b.must(os.WriteFile(filepath.Join(outside, "a"), []byte("a"), 0o644))
+			b.Must(os.RemoveAll(filepath.Join(b.Dir, "sub")))
+			b.Must(os.Symlink(outside, filepath.Join(b.Dir, "sub")))
+			b.Must(os.WriteFile(filepath.Join(outside, "a"), []byte("a"), 0o644))
 			for _, a := range []args{{}, {"partial": true}} {
-				if res := b.call("undo", a); res.OK() {
+				if res := b.Call("undo", a); res.OK() {
 					t.Errorf("%v: %s", a, res.Content)
 				}
 			}
@@ -117,7 +117,7 @@ func TestAttackUndoArguments(t *testing.T) {
 		{"since": "0s"},
 		{"call": "x", "session": "s"},
 	} {
-		if res := b.call("undo", a); res.OK() {
+		if res := b.Call("undo", a); res.OK() {
 			t.Errorf("%v: %s", a, res.Content)
 		}
 	}
@@ -130,5 +130,5 @@ func TestAttackUndoArguments(t *testing.T) {
 // newBenchOver is a bench with other rules over the tree and the journal of another.
 func newBenchOver(t *testing.T, over *bench, rules ...tongs.Rule) *bench {
 	t.Helper()
-	return newBenchIn(t, over.dir, over.journal, rules...)
+	return newBenchIn(t, over.Dir, over.journal, rules...)
 }

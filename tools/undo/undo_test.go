@@ -1,9 +1,7 @@
 package undo_test
 
 import (
-	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -16,106 +14,62 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/workbench/base"
 	"github.com/tongs-ai/tongs/tools/files"
 	"github.com/tongs-ai/tongs/tools/tooltest"
 	"github.com/tongs-ai/tongs/tools/undo"
-	"github.com/tongs-ai/tongs/workspace"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
-type args map[string]any
+type args = base.Args
 
-// bench is a workspace with a journal, and the file tools and undo in it, called through a real engine.
+// bench is a workspace with a journal, and the file tools and undo in it.
 type bench struct {
-	testing.TB
-	dir     string
-	engine  *engine.Engine
+	*base.Bench
 	journal *journal.Journal
-	asked   []approval.Question
 	deny    bool
 }
 
 func newBench(t testing.TB, rules ...tongs.Rule) *bench {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
 	j, err := journal.Open(journal.Options{Dir: filepath.Join(t.TempDir(), "journal"), NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = j.Close() })
-	return newBenchIn(t, dir, j, rules...)
+	return newBenchIn(t, base.RealDir(t), j, rules...)
 }
 
 // newBenchIn is newBench over a tree and a journal that are there.
 func newBenchIn(t testing.TB, dir string, j *journal.Journal, rules ...tongs.Rule) *bench {
 	t.Helper()
-	b := &bench{TB: t, dir: dir, journal: j}
-	ws, err := workspace.Open(workspace.Options{Dir: dir, LockDir: filepath.Join(t.TempDir(), "locks"), Journal: b.journal})
-	b.must(err)
-	t.Cleanup(func() { _ = ws.Close() })
+	b := &bench{journal: j}
+	var opt engine.Options
+	b.Bench, opt = base.New(t, base.Options{Dir: dir, Rules: rules, Journal: j, Answer: func(approval.Question) approval.Answer {
+		return approval.Answer{Approved: !b.deny}
+	}})
 	list, err := files.Tools(files.Options{})
-	b.must(err)
-	more, err := undo.Tools(undo.Options{Journal: b.journal, Roots: map[string]string{"": dir}})
-	b.must(err)
-	b.must(err)
-	b.engine, err = engine.New(engine.Options{
-		Tools: append(list, more...), Workspace: ws, Rules: func() []tongs.Rule { return rules },
-		Approval: &approval.Desk{Store: approval.NewMemory(approval.Options{}), Channels: []approval.Channel{
-			approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
-				b.asked = append(b.asked, q)
-				return approval.Answer{Approved: !b.deny}, nil
-			}),
-		}},
-	})
-	b.must(err)
+	b.Must(err)
+	more, err := undo.Tools(undo.Options{Journal: j, Roots: map[string]string{"": dir}})
+	b.Must(err)
+	b.Build(opt, append(list, more...)...)
 	return b
-}
-
-func (b *bench) must(err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
-func (b *bench) call(tool string, a args) *tongs.Result {
-	b.Helper()
-	raw, err := json.Marshal(a)
-	b.must(err)
-	return b.engine.Call(context.Background(), &tongs.Call{Tool: tool, Args: raw, Session: "s"})
 }
 
 // ok calls a tool, which must succeed, and returns the ID of the call.
 func (b *bench) ok(tool string, a args) string {
 	b.Helper()
-	res := b.call(tool, a)
-	if !res.OK() {
-		b.Fatalf("%s %v: %v", tool, a, res.Error)
-	}
-	return res.Metadata["call"].(string)
+	return b.OK(tool, a).Metadata["call"].(string)
 }
 
 func (b *bench) fails(code tongs.Code, says, tool string, a args) {
 	b.Helper()
-	res := b.call(tool, a)
-	if res.OK() || res.Error.Code != code || !strings.Contains(res.Error.Message, says) {
-		b.Errorf("%s %v: %v (%q), want %s: ...%s", tool, a, res.Error, res.Content, code, says)
-	}
-}
-
-func (b *bench) put(name, content string) {
-	b.Helper()
-	host := filepath.Join(b.dir, name)
-	b.must(os.MkdirAll(filepath.Dir(host), 0o755))
-	b.must(os.WriteFile(host, []byte(content), 0o644))
+	b.Fails(code, says, b.Call(tool, a))
 }
 
 func (b *bench) has(name, want string) {
 	b.Helper()
-	got, err := os.ReadFile(filepath.Join(b.dir, name))
+	got, err := os.ReadFile(filepath.Join(b.Dir, name))
 	if err != nil || string(got) != want {
 		b.Errorf("%s = %q, %v; want %q", name, got, err, want)
 	}
@@ -125,7 +79,7 @@ func (b *bench) has(name, want string) {
 func (b *bench) snapshot() string {
 	b.Helper()
 	var lines []string
-	b.must(filepath.WalkDir(b.dir, func(name string, e fs.DirEntry, err error) error {
+	b.Must(filepath.WalkDir(b.Dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -133,7 +87,7 @@ func (b *bench) snapshot() string {
 		if err != nil {
 			return err
 		}
-		line := fmt.Sprintf("%s %v", strings.TrimPrefix(name, b.dir), fi.Mode())
+		line := fmt.Sprintf("%s %v", strings.TrimPrefix(name, b.Dir), fi.Mode())
 		switch {
 		case fi.Mode().IsRegular():
 			data, err := os.ReadFile(name)
@@ -179,18 +133,18 @@ func TestSpecs(t *testing.T) {
 
 func TestUndoIsACall(t *testing.T) {
 	b := newBench(t)
-	b.put("a.txt", "one\n")
+	b.Put("a.txt", "one\n")
 	b.ok("edit", args{"path": "a.txt", "oldString": "one", "newString": "two"})
-	b.asked = nil
-	res := b.call("undo", args{})
+	b.Questions()
+	res := b.Call("undo", args{})
 	if !res.OK() || res.Content != "Undid 1 call: restored a.txt." {
 		t.Errorf("%v %q", res.Error, res.Content)
 	}
 	b.has("a.txt", "one\n")
-	if len(b.asked) != 1 || !strings.Contains(b.asked[0].Preview, "-two\n+one\n") || !strings.Contains(b.asked[0].Message, "restore a.txt") {
-		t.Fatalf("asked: %+v", b.asked)
+	if len(b.Asked()) != 1 || !strings.Contains(b.Asked()[0].Preview, "-two\n+one\n") || !strings.Contains(b.Asked()[0].Message, "restore a.txt") {
+		t.Fatalf("asked: %+v", b.Asked())
 	}
-	if e := b.asked[0].Effects; len(e) != 1 || e[0].Kind != tongs.EffectWrite || e[0].Version == "" {
+	if e := b.Asked()[0].Effects; len(e) != 1 || e[0].Kind != tongs.EffectWrite || e[0].Version == "" {
 		t.Errorf("effects: %+v", e)
 	}
 	b.fails(tongs.CodeInvalidArgs, "nothing to undo", "undo", args{})
@@ -202,14 +156,14 @@ func TestUndoIsACall(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	b := newBench(t)
-	b.put("a.txt", "one\n")
-	b.put("b.txt", "one\n")
+	b.Put("a.txt", "one\n")
+	b.Put("b.txt", "one\n")
 	a := b.ok("write_file", args{"path": "a.txt", "content": "two\n"})
 	b.deny = true
 	b.fails(tongs.CodeDenied, "", "undo", args{})
 	b.has("a.txt", "two\n")
 	b.deny = false
-	b.put("a.txt", "by a person\n")
+	b.Put("a.txt", "by a person\n")
 	b.fails(tongs.CodeStaleFile, "a.txt: its size was 4 and is 12", "undo", args{"call": a})
 	b.has("a.txt", "by a person\n")
 	b.fails(tongs.CodeInvalidArgs, "changed no file here", "undo", args{"call": "c_nope"})
@@ -219,9 +173,9 @@ func TestRefused(t *testing.T) {
 	b.fails(tongs.CodeStaleFile, "undone already", "undo", args{"call": c})
 	b.fails(tongs.CodeStaleFile, "set partial", "undo", args{"since": "1h"})
 	b.fails(tongs.CodeInvalidArgs, "everything is as it was already", "undo", args{"since": "1h", "partial": true})
-	b.put("b.txt", "by a person\n")
+	b.Put("b.txt", "by a person\n")
 	b.ok("write_file", args{"path": "c.txt", "content": "c\n"})
-	res := b.call("undo", args{"since": "1h", "partial": true})
+	res := b.Call("undo", args{"since": "1h", "partial": true})
 	if !res.OK() || !strings.HasPrefix(res.Content, "Undid 4 calls: deleted c.txt.\nLeft alone: ") {
 		t.Errorf("%v: %q", res.Error, res.Content)
 	}
@@ -229,11 +183,11 @@ func TestRefused(t *testing.T) {
 
 func TestRulesHoldForUndo(t *testing.T) {
 	b := newBench(t, tongs.Rule{Effects: tongs.Kinds(tongs.EffectWrite), Pattern: "locked/**", Decision: tongs.Blocked})
-	b.put("locked/a", "a")
-	b.put("locked/b", "b")
+	b.Put("locked/a", "a")
+	b.Put("locked/b", "b")
 	id := b.ok("delete_file", args{"path": "locked", "recursive": true})
 	b.fails(tongs.CodeBlocked, "", "undo", args{"call": id})
-	if _, err := os.Lstat(filepath.Join(b.dir, "locked")); err == nil {
+	if _, err := os.Lstat(filepath.Join(b.Dir, "locked")); err == nil {
 		t.Error("it came back")
 	}
 }
@@ -241,13 +195,13 @@ func TestRulesHoldForUndo(t *testing.T) {
 // What is protected is asked about by its own name, also where its directory comes back as a whole.
 func TestProtectedNames(t *testing.T) {
 	b := newBench(t)
-	b.put("proj/.envrc", "export A=1\n")
-	b.put("proj/f", "f\n")
+	b.Put("proj/.envrc", "export A=1\n")
+	b.Put("proj/f", "f\n")
 	id := b.ok("delete_file", args{"path": "proj", "recursive": true})
-	b.asked = nil
+	b.Questions()
 	b.ok("undo", args{"call": id})
 	var names []string
-	for _, q := range b.asked {
+	for _, q := range b.Asked() {
 		for _, e := range q.Effects {
 			if e.MustAsk {
 				names = append(names, e.Path.Rel)
@@ -264,18 +218,18 @@ func TestProtectedNames(t *testing.T) {
 func TestManyFilesAreFewEffects(t *testing.T) {
 	b := newBench(t)
 	for i := range 300 {
-		b.put(fmt.Sprintf("d/%d/f%d", i/30, i), fmt.Sprint(i))
+		b.Put(fmt.Sprintf("d/%d/f%d", i/30, i), fmt.Sprint(i))
 	}
 	before := b.snapshot()
 	b.ok("delete_file", args{"path": "d", "recursive": true})
 	for _, tool := range []string{"undo", "redo", "undo"} {
-		b.asked = nil
-		res := b.call(tool, args{})
+		b.Questions()
+		res := b.Call(tool, args{})
 		if !res.OK() || len(res.Content) > 200 {
 			t.Errorf("%s: %v, %q", tool, res.Error, res.Content)
 		}
-		if len(b.asked) != 1 || len(b.asked[0].Effects) != 1 || len(b.asked[0].Message) > 300 {
-			t.Errorf("%s asked: %+v", tool, b.asked)
+		if len(b.Asked()) != 1 || len(b.Asked()[0].Effects) != 1 || len(b.Asked()[0].Message) > 300 {
+			t.Errorf("%s asked: %+v", tool, b.Asked())
 		}
 	}
 	b.same("undone", b.snapshot(), before)
@@ -284,9 +238,9 @@ func TestManyFilesAreFewEffects(t *testing.T) {
 // Names that no path of a call can have come back with their directory.
 func TestOddNames(t *testing.T) {
 	b := newBench(t)
-	b.put("d/f\nname", "f")
-	b.put("d/"+string([]byte{'x', 0xff, 0xfe}), "bytes")
-	b.must(os.Symlink(string([]byte{0xfd, '/', 'y'}), filepath.Join(b.dir, "d", "l")))
+	b.Put("d/f\nname", "f")
+	b.Put("d/"+string([]byte{'x', 0xff, 0xfe}), "bytes")
+	b.Must(os.Symlink(string([]byte{0xfd, '/', 'y'}), filepath.Join(b.Dir, "d", "l")))
 	before := b.snapshot()
 	b.ok("delete_file", args{"path": "d", "recursive": true})
 	after := b.snapshot()
@@ -299,9 +253,9 @@ func TestOddNames(t *testing.T) {
 // The state of a repository is none of its business.
 func TestGitIsLeftAlone(t *testing.T) {
 	b := newBench(t)
-	b.put(".git/HEAD", "ref: refs/heads/main\n")
-	b.put(".git/index", "index")
-	b.put("f", "one\n")
+	b.Put(".git/HEAD", "ref: refs/heads/main\n")
+	b.Put(".git/index", "index")
+	b.Put("f", "one\n")
 	before := b.snapshot()
 	b.ok("write_file", args{"path": "f", "content": "two\n"})
 	b.ok("delete_file", args{"path": "f"})
@@ -311,11 +265,11 @@ func TestGitIsLeftAlone(t *testing.T) {
 
 func TestTreesAndMoves(t *testing.T) {
 	b := newBench(t)
-	b.put("d/a", "a")
-	b.put("d/sub/b", "b")
-	b.must(os.Symlink("a", filepath.Join(b.dir, "d", "l")))
-	b.must(os.Chmod(filepath.Join(b.dir, "d/sub/b"), 0o751))
-	b.put("x", "x")
+	b.Put("d/a", "a")
+	b.Put("d/sub/b", "b")
+	b.Must(os.Symlink("a", filepath.Join(b.Dir, "d", "l")))
+	b.Must(os.Chmod(filepath.Join(b.Dir, "d/sub/b"), 0o751))
+	b.Put("x", "x")
 	states := []string{b.snapshot()}
 	var calls []string
 	step := func(tool string, a args) {
@@ -348,9 +302,9 @@ func TestRandomCalls(t *testing.T) {
 	for seed := range rounds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := newBench(t)
-		b.put("a/a/a", "0\n")
-		b.put("b/c", "1\n")
-		b.put("d", "2\n")
+		b.Put("a/a/a", "0\n")
+		b.Put("b/c", "1\n")
+		b.Put("d", "2\n")
 		names := []string{"a", "b", "c", "d", "a/a", "a/b", "b/a", "b/c", "c/d", "a/a/a", "a/b/c", "b/c/d"}
 		pick := func() string { return names[r.IntN(len(names))] }
 		states := []string{b.snapshot()}
@@ -359,13 +313,13 @@ func TestRandomCalls(t *testing.T) {
 			var res *tongs.Result
 			switch r.IntN(5) {
 			case 0, 1:
-				res = b.call("write_file", args{"path": pick(), "content": fmt.Sprintf("%d\n", r.IntN(5))})
+				res = b.Call("write_file", args{"path": pick(), "content": fmt.Sprintf("%d\n", r.IntN(5))})
 			case 2:
-				res = b.call("edit", args{"path": pick(), "oldString": "1", "newString": "1\nmore 1", "replaceAll": true})
+				res = b.Call("edit", args{"path": pick(), "oldString": "1", "newString": "1\nmore 1", "replaceAll": true})
 			case 3:
-				res = b.call("delete_file", args{"path": pick(), "recursive": r.IntN(2) == 0})
+				res = b.Call("delete_file", args{"path": pick(), "recursive": r.IntN(2) == 0})
 			case 4:
-				res = b.call("move_file", args{"from": pick(), "to": pick(), "overwrite": r.IntN(2) == 0})
+				res = b.Call("move_file", args{"from": pick(), "to": pick(), "overwrite": r.IntN(2) == 0})
 			}
 			if now := b.snapshot(); res.OK() && now != states[len(states)-1] {
 				calls = append(calls, res.Metadata["call"].(string))
@@ -400,7 +354,7 @@ func TestRandomCalls(t *testing.T) {
 func (b *bench) outOfOrder(r *rand.Rand, calls []string) {
 	b.Helper()
 	before := b.snapshot()
-	res := b.call("undo", args{"call": calls[r.IntN(len(calls))]})
+	res := b.Call("undo", args{"call": calls[r.IntN(len(calls))]})
 	if !res.OK() {
 		b.same("refused", b.snapshot(), before)
 		return

@@ -75,7 +75,7 @@ func TestWhatAnAddressMayCarry(t *testing.T) {
 			b.anywhere = b.ends[b.names["site.test"]]
 			b.resolveAll()
 			res := b.call("web_fetch", c.in)
-			asked := b.questions()
+			asked := b.Asked()
 			if (len(asked) > 0) != c.asked || (res.Error != nil) != c.asked || (h.requests() == 0) != c.asked {
 				t.Fatalf("%d questions, %v, %d requests", len(asked), res.Error, h.requests())
 			}
@@ -145,7 +145,7 @@ func TestSmallRequestsAddUp(t *testing.T) {
 	for i := range 60 {
 		b.fetch(args{"url": fmt.Sprintf("http://site.test/%d/%s", i, someWords(100))})
 	}
-	if n := len(b.questions()); n < 2 || n > 4 || h.requests() != 60 {
+	if n := len(b.Asked()); n < 2 || n > 4 || h.requests() != 60 {
 		t.Errorf("%d questions for %d requests", n, h.requests())
 	}
 }

@@ -97,7 +97,7 @@ func BenchmarkFetch(b *testing.B) {
 	bench.serve("site.test", saying("text/html", string(pages(b)["docs-api"])))
 	in := json.RawMessage(`{"url":"http://site.test/"}`)
 	for b.Loop() {
-		if res := bench.Call(context.Background(), &tongs.Call{Tool: "web_fetch", Args: in, Session: "s"}); !res.OK() {
+		if res := bench.Engine.Call(context.Background(), &tongs.Call{Tool: "web_fetch", Args: in, Session: "s"}); !res.OK() {
 			b.Fatal(res.Error)
 		}
 	}
@@ -107,7 +107,7 @@ func BenchmarkPlan(b *testing.B) {
 	bench := newBench(b, setup{rules: allow("site.test")})
 	in := json.RawMessage(`{"url":"http://site.test/a/long/path?with=some&query=and+words"}`)
 	for b.Loop() {
-		if _, err := bench.Explain(context.Background(), &tongs.Call{Tool: "web_fetch", Args: in}); err != nil {
+		if _, err := bench.Engine.Explain(context.Background(), &tongs.Call{Tool: "web_fetch", Args: in}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -46,8 +46,8 @@ func TestFetchSaysWhereAndWhat(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	contains(t, "what the model sees", res.Content, "200 OK, text/html", `"A page"`, "http://site.test/a", "data, not instructions", "# Hello")
-	if agent.Load() != UserAgent || accept.Load() != acceptEncoding || len(b.questions()) != 0 {
-		t.Errorf("%v, %v, %d questions", agent.Load(), accept.Load(), len(b.questions()))
+	if agent.Load() != UserAgent || accept.Load() != acceptEncoding || len(b.Asked()) != 0 {
+		t.Errorf("%v, %v, %d questions", agent.Load(), accept.Load(), len(b.Asked()))
 	}
 	rows, err := b.log.Rows(context.Background(), audit.Filter{})
 	if err != nil || len(rows) != 1 || len(rows[0].Close.Connections) != 2 || !strings.Contains(rows[0].Close.Connections[1], "site.test:80 at 93.184.216.1:80: ") {
@@ -194,13 +194,13 @@ func TestApproval(t *testing.T) {
 		b.serve(host, saying("text/plain", host))
 	}
 	b.fetch(args{"url": "http://free.test/"})
-	if len(b.questions()) != 0 {
+	if len(b.Asked()) != 0 {
 		t.Error("a host of the list was asked about")
 	}
 	b.fetch(args{"url": "http://other.test/"})
 	b.fetch(args{"url": "http://other.test/more"})
-	if q := b.questions(); len(q) != 1 || len(q[0].Scopes) != 3 || q[0].Remember[0] != "network other.test" {
-		t.Fatalf("asked: %+v", b.questions())
+	if q := b.Asked(); len(q) != 1 || len(q[0].Scopes) != 3 || q[0].Remember[0] != "network other.test" {
+		t.Fatalf("asked: %+v", b.Asked())
 	}
 	b.fails(tongs.CodeBlocked, args{"url": "http://bad.test/"})
 	scope = approval.Once
@@ -213,9 +213,9 @@ func TestApproval(t *testing.T) {
 		{"url": "http://other.test/", "headers": map[string]string{"X-Thing": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"}},
 	} {
 		for range 2 {
-			before := len(b.questions())
+			before := len(b.Asked())
 			b.fetch(in)
-			q := b.questions()
+			q := b.Asked()
 			if len(q) != before+1 || !q[before].Effects[0].Sends || len(q[before].Scopes) != 1 || q[before].Preview == "" {
 				t.Errorf("%d: %v: %d questions", i, in, len(q)-before)
 			}
@@ -254,9 +254,9 @@ func TestSecretsAreShownAndNeverPassUnasked(t *testing.T) {
 		"body in a sentence": {"url": "http://free.test/", "method": "POST", "body": "it is " + value + "."},
 		"fragment":           {"url": "http://free.test/#" + value},
 	} {
-		before := len(b.questions())
+		before := len(b.Asked())
 		b.fetch(in)
-		asked := b.questions()[before:]
+		asked := b.Asked()[before:]
 		if len(asked) != 1 || !asked[0].Effects[0].MustAsk || !strings.Contains(asked[0].Effects[0].Why, "secret would leave") {
 			t.Errorf("%s: asked %+v", name, asked)
 			continue
@@ -268,10 +268,10 @@ func TestSecretsAreShownAndNeverPassUnasked(t *testing.T) {
 			t.Errorf("%s: the question holds it: %s", name, kept)
 		}
 	}
-	before := len(b.questions())
+	before := len(b.Asked())
 	b.fetch(args{"url": "http://free.test/?q=harmless+words&page=2&v=" + strings.Repeat("ab12", 12)})
-	if len(b.questions()) != before {
-		t.Errorf("a harmless request was asked about: %+v", b.questions()[before])
+	if len(b.Asked()) != before {
+		t.Errorf("a harmless request was asked about: %+v", b.Asked()[before])
 	}
 }
 
@@ -310,11 +310,11 @@ func TestRedirectsAreDecided(t *testing.T) {
 			_, _ = w.Write([]byte("end of " + name))
 		}))
 	}
-	if out := b.fetch(args{"url": "http://a.test/to/c.test"}); out.URL != "http://c.test/end" || out.Body != "end of c.test" || len(b.questions()) != 0 {
-		t.Errorf("%+v, %d questions", out, len(b.questions()))
+	if out := b.fetch(args{"url": "http://a.test/to/c.test"}); out.URL != "http://c.test/end" || out.Body != "end of c.test" || len(b.Asked()) != 0 {
+		t.Errorf("%+v, %d questions", out, len(b.Asked()))
 	}
 	out := b.fetch(args{"url": "http://a.test/to/b.test"})
-	q := b.questions()
+	q := b.Asked()
 	if out.Body != "end of b.test" || len(q) != 1 || q[0].Effects[0].Host != "b.test" || !strings.Contains(q[0].Notes[0], "a.test redirects to b.test") {
 		t.Errorf("%+v, asked %+v", out, q)
 	}
@@ -326,9 +326,9 @@ func TestRedirectsAreDecided(t *testing.T) {
 	if h.Get("Authorization") != "" || h.Get("X-Api-Key") != "" || h.Get("X-Plain") != "" {
 		t.Errorf("the other host was told %v", h)
 	}
-	before := len(b.questions())
+	before := len(b.Asked())
 	b.fetch(args{"url": "http://a.test/to/c.test", "method": "POST", "body": "form"})
-	if q := b.questions()[before:]; len(q) != 2 || q[1].Effects[0].Host != "c.test" || !q[1].Effects[0].Sends || posted["c.test"] != "form" {
+	if q := b.Asked()[before:]; len(q) != 2 || q[1].Effects[0].Host != "c.test" || !q[1].Effects[0].Sends || posted["c.test"] != "form" {
 		t.Errorf("a body that is sent on: asked %+v, sent %q", q, posted["c.test"])
 	}
 	say = false
@@ -403,7 +403,7 @@ func TestCache(t *testing.T) {
 		t.Helper()
 		before := hits.Load()
 		data, _ := json.Marshal(args{"url": "http://site.test" + path})
-		res := b.Call(context.Background(), &tongs.Call{Tool: "web_fetch", Args: data, Session: session})
+		res := b.Engine.Call(context.Background(), &tongs.Call{Tool: "web_fetch", Args: data, Session: session})
 		if out, err := tongs.ValueOf[Output](res); err != nil || out.Body == "" || hits.Load()-before != want {
 			t.Errorf("%s of %s: %d requests, want %d; %v %+v", path, session, hits.Load()-before, want, err, out)
 		}

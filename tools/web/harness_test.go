@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -18,7 +17,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/output"
-	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/workbench/base"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/network/egress"
 )
@@ -41,12 +40,10 @@ type setup struct {
 // bench is an engine with the web tools, on a network of its own: each host has a made-up public address, and whatever is
 // dialled ends on loopback or nowhere.
 type bench struct {
-	testing.TB
-	*engine.Engine
+	*base.Bench
 	log audit.Log
 
 	mu     sync.Mutex
-	asked  []approval.Question
 	dialed []netip.AddrPort
 	names  map[string]netip.Addr
 	ends   map[netip.Addr]string
@@ -58,12 +55,12 @@ type bench struct {
 
 func newBench(t testing.TB, s setup) *bench {
 	t.Helper()
-	b := &bench{TB: t, names: map[string]netip.Addr{}, ends: map[netip.Addr]string{}, log: audit.NewMemory()}
+	b := &bench{names: map[string]netip.Addr{}, ends: map[netip.Addr]string{}, log: audit.NewMemory()}
+	var opt engine.Options
+	b.Bench, opt = base.New(t, base.Options{Mode: s.mode, Rules: s.rules, Nobody: s.nobody, Answer: s.answer})
 	s.Private = meant(s.rules)
 	tools, err := Tools(s.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.Must(err)
 	if s.tool != nil {
 		tools = []tongs.Tool{s.tool}
 	}
@@ -80,25 +77,9 @@ func newBench(t testing.TB, s setup) *bench {
 	if s.egress.Backoff == nil {
 		s.egress.Backoff = func(int) time.Duration { return 0 }
 	}
-	desk := &approval.Desk{Store: approval.NewMemory(approval.Options{})}
-	if !s.nobody {
-		desk.Channels = []approval.Channel{approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
-			b.mu.Lock()
-			b.asked = append(b.asked, q)
-			b.mu.Unlock()
-			if s.answer == nil {
-				return approval.Answer{Approved: true}, nil
-			}
-			return s.answer(q), nil
-		})}
-	}
-	b.Engine, err = engine.New(engine.Options{
-		Tools: tools, Rules: func() []tongs.Rule { return s.rules }, Mode: s.mode, Approval: desk, Audit: b.log,
-		Grants: policy.NewMemoryBook(), HTTP: egress.New(s.egress).HTTP, Output: output.Bounds{},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opt.Audit, opt.HTTP = b.log, egress.New(s.egress).HTTP
+	opt.Workspace, opt.Output = nil, output.Bounds{} // the web needs no files
+	b.Build(opt, tools...)
 	return b
 }
 
@@ -176,23 +157,13 @@ func (b *bench) dials() int {
 	return len(b.dialed)
 }
 
-func (b *bench) questions() []approval.Question {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.asked
-}
-
-type args map[string]any
+type args = base.Args
 
 func (b *bench) call(tool string, in args) *tongs.Result {
 	b.Helper()
-	data, err := json.Marshal(in)
-	if err != nil {
-		b.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 120*time.Second)
 	defer cancel()
-	return b.Call(ctx, &tongs.Call{Tool: tool, Args: data, Session: "s"})
+	return b.CallIn(ctx, "s", tool, in)
 }
 
 // fetch calls web_fetch, which must succeed.

@@ -223,7 +223,7 @@ func TestSearchKeepsSecrets(t *testing.T) {
 // A person who is asked about a secret in a query is told of every provider that may get it.
 func TestSecretsGoToProvidersThatWereNamed(t *testing.T) {
 	b := searching(t, NameBrave, NameTavily)
-	e, err := b.Explain(t.Context(), &tongs.Call{Tool: "web_search", Args: []byte(`{"query":"what is ghp_` + strings.Repeat("a1B2", 9) + `"}`)})
+	e, err := b.Engine.Explain(t.Context(), &tongs.Call{Tool: "web_search", Args: []byte(`{"query":"what is ghp_` + strings.Repeat("a1B2", 9) + `"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func TestInwardAddressesAreAskedAboutByName(t *testing.T) {
 	if out.Body != "inside" {
 		t.Errorf("%+v", out)
 	}
-	asked := b.questions()
+	asked := b.Asked()
 	if len(asked) != 1 || !asked[0].Effects[0].MustAsk || !strings.Contains(asked[0].Effects[0].Why, "this machine") || len(asked[0].Scopes) != 1 {
 		t.Errorf("asked: %+v", asked)
 	}
@@ -157,8 +157,8 @@ func TestRedirectsInsideAreRefused(t *testing.T) {
 				t.Errorf("%s: %s was dialled", to, addr)
 			}
 		}
-		if len(b.questions()) != 0 {
-			t.Errorf("%s: somebody was asked: %+v", to, b.questions()[0].Effects)
+		if len(b.Asked()) != 0 {
+			t.Errorf("%s: somebody was asked: %+v", to, b.Asked()[0].Effects)
 		}
 	}
 }
