@@ -261,6 +261,42 @@ func (e Effect) SameTarget(o Effect) bool {
 		slices.Equal(e.Argv, o.Argv) && slices.Equal(e.Env, o.Env)
 }
 
+// Gravity says how much a person must see an effect before others: data that leaves the machine first, then secrets, protected
+// names, instructions for agents, deletes, what cannot be told, connections, programs and writes. Reads come last, also those
+// of which only the sandbox knows what they may find.
+func (e Effect) Gravity() int {
+	switch {
+	case e.Sends:
+		return 11
+	case e.MustAsk && e.Kind == EffectRead:
+		return 10
+	case e.MustAsk:
+		return 9
+	case e.Steers:
+		return 8
+	case e.Kind == EffectDelete:
+		return 7
+	case e.Kind == EffectRead && e.Confined:
+		return 0
+	case e.Unknown:
+		return 6
+	case e.Kind == EffectNetwork:
+		return 5
+	case e.Kind == EffectExecute && (e.Why != "" || len(e.Argv) > 0 && strings.Contains(e.Argv[0], "/")):
+		return 4
+	case e.Kind == EffectExecute:
+		return 3
+	case e.Kind == EffectWrite && e.Path.Root != WorkspaceRoot:
+		return 3
+	case e.Kind == EffectWrite && e.Version != Absent:
+		return 2
+	case e.Kind == EffectWrite:
+		return 1
+	default:
+		return 0
+	}
+}
+
 // Kind says how a person should look at a question.
 type Kind string
 
@@ -310,4 +346,20 @@ type Explanation struct {
 	Deferred bool   `json:"deferred,omitempty"`
 	Message  string `json:"message,omitempty"`
 	Kind     Kind   `json:"kind,omitempty"`
+}
+
+// Headline tells in a few words what will happen to the call.
+func (x *Explanation) Headline() string {
+	switch {
+	case x.Decision == PreApproved && x.Deferred:
+		return "runs on a copy; what it changed is decided then"
+	case x.Decision == PreApproved:
+		return "runs without a question"
+	case x.Decision == Ask && x.Deferred:
+		return "runs on a copy; you are asked about what it changed"
+	case x.Decision == Ask:
+		return "you are asked before it runs"
+	default:
+		return "blocked; it does not run"
+	}
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
@@ -47,35 +48,38 @@ func (f finding) words(in *Input, e *tongs.Effect) string {
 
 // sentence says why, in one sentence for a person. by is what words returned.
 func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
-	what := e.String()
+	what := strconv.Quote(e.String())
+	if e.Unknown && e.Why != "" {
+		what += " (" + reasonOf(e) + ")"
+	}
 	switch f.cause {
 	case byRule:
 		return f.byRule(strings.TrimPrefix(by, ruleWord), e)
 	case byMaybe:
 		rule := strings.TrimPrefix(by, maybeWord)
-		return fmt.Sprintf("It cannot be told whether %q is something that the rule %s is about.", what, rule)
+		return fmt.Sprintf("It cannot be told whether %s is something that the rule %s is about.", what, rule)
 	case byMark:
-		return fmt.Sprintf("%q must be asked for each time: %s.", what, reasonOf(e))
+		return fmt.Sprintf("%q must be asked for each time: %s.", e.String(), reasonOf(e))
 	case byKind:
 		return "The call has an effect of no known kind, which must be asked for each time."
 	case byMode:
 		return f.byMode()
 	case bySteers:
-		return fmt.Sprintf("%q changes what agents are told to do: %s.", what, reasonOf(e))
+		return fmt.Sprintf("%s changes what agents are told to do: %s.", what, reasonOf(e))
 	case bySay:
 		return fmt.Sprintf("The tool %s itself says %s.", in.Spec.Name, f.decision)
 	case byOther:
-		return fmt.Sprintf("No rule covers %q; it comes with the rest of the call.", what)
+		return fmt.Sprintf("No rule covers %s; it comes with the rest of the call.", what)
 	case byPlan:
-		return fmt.Sprintf("No rule covers %q; %s makes it %s.", what, in.Spec.Name, f.decision)
+		return fmt.Sprintf("No rule covers %s; %s makes it %s.", what, in.Spec.Name, f.decision)
 	case bySpec:
-		return fmt.Sprintf("No rule covers %q; %s is %s by default.", what, in.Spec.Name, f.decision)
+		return fmt.Sprintf("No rule covers %s; %s is %s by default.", what, in.Spec.Name, f.decision)
 	case byShadowed:
 		return fmt.Sprintf("%s hides the built-in tool of that name, which is %s.", in.Spec.Name, f.decision)
 	case bySends:
-		return fmt.Sprintf("%q sends data out, which is asked for each time.", what)
+		return fmt.Sprintf("%s sends data out, which is asked for each time.", what)
 	default:
-		return fmt.Sprintf("No rule and no default covers %q.", what)
+		return fmt.Sprintf("No rule and no default covers %s.", what)
 	}
 }
 

@@ -117,7 +117,7 @@ func Decide(in Input) Verdict {
 		} else {
 			v.Effects[i].By = f.words(&in, &in.Effects[i])
 		}
-		if i == 0 || f.stricter(lead) {
+		if i == 0 || f.stricter(lead) || !lead.stricter(f) && in.Effects[i].Gravity() > in.Effects[at].Gravity() {
 			lead, at = f, i
 		}
 		v.Outcome = v.Outcome || f.outcome

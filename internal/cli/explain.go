@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
@@ -22,18 +23,20 @@ func ExplanationJSON(ex *tongs.Explanation) any {
 	}
 	return struct {
 		tongs.Explanation
-		Effects []explainedEffect `json:"effects"`
-	}{*ex, effects}
+		Headline string            `json:"headline"`
+		Effects  []explainedEffect `json:"effects"`
+	}{*ex, ex.Headline(), effects}
 }
 
 // Explanation shows what a call would do and which rule decides.
 func (p *Printer) Explanation(ex *tongs.Explanation) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", terminal.Clean(ex.Tool), ex.Decision)
+	fmt.Fprintf(&b, "%s: %s\n", terminal.Clean(ex.Tool), ex.Headline())
+	fmt.Fprintf(&b, "  %-11s %s\n", "decision:", ex.Decision)
 	if ex.Via != "" {
 		fmt.Fprintf(&b, "  called as:  %s\n", terminal.Clean(ex.Via))
 	}
-	for i, line := range terminal.EffectLines(ex.Effects) {
+	for i, line := range terminal.EffectLines(approval.ByGravity(ex.Effects)) {
 		label := ""
 		if i == 0 {
 			label = "it would:"
@@ -42,9 +45,6 @@ func (p *Printer) Explanation(ex *tongs.Explanation) error {
 	}
 	fmt.Fprintf(&b, "  %-11s %s\n", "rule:", terminal.Clean(ex.Rule))
 	fmt.Fprintf(&b, "  %-11s %s\n", "because:", terminal.Clean(ex.Reason))
-	if ex.Deferred {
-		fmt.Fprintf(&b, "  %-11s %s\n", "on a copy:", "it would run on a copy of the files first; what it changes there is decided then")
-	}
 	for _, r := range ex.Repaired {
 		fmt.Fprintf(&b, "  %-11s %s\n", "repaired:", terminal.Clean(r))
 	}
