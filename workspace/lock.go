@@ -94,6 +94,19 @@ func (w *Workspace) lock(ctx context.Context, paths ...tongs.Path) (func(), erro
 	return unlock, nil
 }
 
+// LockHosts is [Workspace.LockAll] for whoever has no workspace: it locks absolute paths of this machine.
+func LockHosts(ctx context.Context, hosts ...string) (unlock func(), err error) {
+	dir, err := lockDirectory("")
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLocker(dir)
+	if err != nil {
+		return nil, err
+	}
+	return l.lock(ctx, hosts...)
+}
+
 // lock takes the stripes of all paths in ascending order, so that no two holders wait for each other.
 func (l *locker) lock(ctx context.Context, hosts ...string) (unlock func(), err error) {
 	var list []int

@@ -180,6 +180,9 @@ func (s *Set) put(t *journal.Txn, c *Change) error {
 	case journal.Link:
 		return t.Link(c.Path, c.After)
 	}
+	if c.After.Hash != "" { // it was parked
+		return t.Restore(c.Path, c.After)
+	}
 	l := &s.opt.Layers[c.layer]
 	at := l.upper(l.rel(c.Path))
 	if !c.shared && bare(at, c.After.Mode) {

@@ -165,11 +165,14 @@ func (d *disk) look(p tongs.Path) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	return lookIn(at, name, func(f *os.File, _ int64) (string, int64, error) {
-		sum := sha256.New()
-		n, err := io.Copy(sum, f)
-		return hex.EncodeToString(sum.Sum(nil)), n, err
-	})
+	return lookIn(at, name, hashOf)
+}
+
+// hashOf returns the hash and the size of a content.
+func hashOf(f *os.File, _ int64) (string, int64, error) {
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), n, err
 }
 
 // lookIn returns the state of an entry; read is given the open file and returns its hash and size.

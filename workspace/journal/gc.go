@@ -112,7 +112,20 @@ func (c *collection) count(ctx context.Context, names []string) (whole []string,
 			}
 		}
 	}
-	return whole, nil
+	return whole, c.countParked(use)
+}
+
+// countParked finds out what waits, and removes what expired.
+func (c *collection) countParked(use func(hash string)) error {
+	return c.j.eachParked(func(name string, p *Parked, err error) error {
+		if err != nil || !time.Now().Before(p.Expires) {
+			return os.Remove(c.j.file("parked", name))
+		}
+		for _, change := range p.List {
+			use(change.After.Hash)
+		}
+		return nil
+	})
 }
 
 // sweep removes the contents that no entry needs, and counts the others.

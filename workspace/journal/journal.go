@@ -11,6 +11,7 @@
 //	blobs/ab/HASH.z    a content, compressed with zstd (HASH.r: a clone of the file, as it was)
 //	done/ID            an entry, one JSON object a line: its head, then its changes
 //	open/ID.OWNER      the same, of a change that is being made; .stages and .steps say how to take it back
+//	parked/ID          a transaction in waiting, with what it replaces; its contents are in blobs
 //	owners/OWNER       locked by a process as long as it lives
 //	broken/            what a power failure left that cannot be read
 //	lock               shared by whoever makes an entry, alone for whoever collects garbage
@@ -78,7 +79,7 @@ func openWith(opt Options, point func(string) error) (*Journal, error) {
 	if !filepath.IsAbs(opt.Dir) {
 		return nil, fmt.Errorf("journal: directory %q is not an absolute path", opt.Dir)
 	}
-	for _, dir := range []string{"", "blobs", "done", "open", "owners", "tmp"} {
+	for _, dir := range []string{"", "blobs", "done", "open", "owners", "parked", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(opt.Dir, dir), 0o700); err != nil {
 			return nil, fmt.Errorf("journal: %w", err)
 		}
@@ -154,7 +155,12 @@ func (j *Journal) share(ctx context.Context) (release func(), err error) {
 }
 
 func (j *Journal) lock(ctx context.Context, try func(*flock.Flock) (bool, error)) (release func(), err error) {
-	f := flock.New(j.file("lock"), flock.SetPermissions(0o600))
+	return lockPath(ctx, j.file("lock"), try)
+}
+
+// lockPath locks a file that is never removed.
+func lockPath(ctx context.Context, name string, try func(*flock.Flock) (bool, error)) (release func(), err error) {
+	f := flock.New(name, flock.SetPermissions(0o600))
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		ok, err := try(f)
 		if err != nil {
