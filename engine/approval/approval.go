@@ -57,6 +57,8 @@ type Question struct {
 	Expires   time.Time `json:"expires"`
 	// Asker is the call that asks. Equal questions of several calls are one, so that it may be another than Call. It is not kept.
 	Asker tongs.CallInfo `json:"-"`
+	// Late is set where the call has ended and its changes wait: an approval makes them at once, and they need no other call.
+	Late *Late `json:"late,omitempty"`
 	// Answer is nil while the question is pending.
 	Answer *Answer `json:"answer,omitempty"`
 	// Redeemed is when a call took the answer, Withdrawn when the last call that asked gave up before there was one.

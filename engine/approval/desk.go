@@ -261,7 +261,7 @@ func (d *Desk) take(ctx context.Context, q Question, r reply) (fault, err error)
 	}
 	err = d.Store.Answer(ctx, q.ID, a)
 	switch {
-	case err == nil, errors.Is(err, ErrAnswered), errors.Is(err, ErrExpired), errors.Is(err, ErrWithdrawn):
+	case err == nil, errors.Is(err, ErrAnswered), errors.Is(err, ErrExpired), errors.Is(err, ErrWithdrawn), errors.Is(err, ErrNotMade):
 		return nil, nil
 	case errors.Is(err, ErrInvalid):
 		return err, nil

@@ -55,6 +55,9 @@ func (db *DB) GC(ctx context.Context, keep Retention) (rep Report, err error) {
 	if err := db.scrubQuestions(ctx, keep, now, &rep); err != nil {
 		return rep, err
 	}
+	if _, err := db.write(ctx, "DELETE FROM parked WHERE expires <= ?", now); err != nil {
+		return rep, err
+	}
 	if keep.Questions > 0 {
 		before := now.Add(-keep.Questions)
 		rep.Questions, err = db.write(ctx,

@@ -308,7 +308,7 @@ func (s *Questions) Withdraw(ctx context.Context, id string) error {
 // Redeem implements approval.Store.
 func (s *Questions) Redeem(ctx context.Context, digest, id string) (taken approval.Question, ok bool, err error) {
 	err = s.write(ctx, func(conn *sqlite.Conn) error {
-		list, err := s.query(conn, "WHERE digest = ? AND answered > 0 AND redeemed = 0 ORDER BY answered DESC", digest)
+		list, err := s.query(conn, "WHERE digest = ? AND answered > 0 AND redeemed = 0 AND "+notParked+" ORDER BY answered DESC", digest)
 		if err != nil {
 			return err
 		}
