@@ -81,6 +81,8 @@ type Changed struct {
 	// Made and Dropped say how many changes there were: "2 added, 1 modified".
 	Made    string `json:"made,omitempty"`
 	Dropped string `json:"dropped,omitempty"`
+	// Waiting says how many wait for a person, who makes them by approving.
+	Waiting string `json:"waiting,omitempty"`
 	// Paths are some of the changes that were made, one a line of words.
 	Paths []string `json:"paths,omitempty"`
 	// Refused are some of the changes that cannot be kept, each with the reason.

@@ -34,6 +34,11 @@ func (e *Engine) call(ctx context.Context, c *caller, call *tongs.Call) (res *to
 		if err := w.decide(ctx); err != nil {
 			return failure(ctx, err)
 		}
+		if left, err := w.join(ctx); err != nil {
+			return failure(ctx, err)
+		} else if left != nil { // a person approved what an identical call did
+			return left
+		}
 		edited, err := w.ask(ctx)
 		if err != nil {
 			return failure(ctx, err)

@@ -43,6 +43,8 @@ type Options struct {
 	Granted tongs.Permissions
 	// Approval asks people. Nil means that there is nobody: what would be asked is refused.
 	Approval *approval.Desk
+	// Late keeps changes that nobody decided before a call ended. Nil keeps none: an answer is then for the same call, made again.
+	Late Late
 	// Grants remembers approvals, Audit the calls, State what tools know of a session. Nil keeps them in memory.
 	Grants policy.Book
 	Audit  audit.Log

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
@@ -82,6 +83,10 @@ func (c *copyingFor) Keep(_ context.Context, keep []tongs.Change) error {
 		c.kept = append(c.kept, string(k.Kind)+" "+k.Path.String())
 	}
 	return nil
+}
+
+func (c *copyingFor) Park(context.Context, time.Time) (engine.Parcel, error) {
+	return engine.Parcel{ID: "e_parked", Digest: "of the changes"}, nil
 }
 
 func (c *copyingFor) Drop(string) { c.drops++ }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -103,21 +104,7 @@ func contextError(ctx context.Context, timeout time.Duration) error {
 // fit turns what the tool returned into the result: checked against its schema and marked with what the walk did to
 // the call. Close bounds it, like every other result.
 func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
-	if res == nil {
-		res = &tongs.Result{}
-	}
-	if err != nil {
-		res.Error = tongs.Failure(err).Error
-	}
-	if res.Error == nil && len(res.Value) > 0 {
-		if err := w.engine.validator.CheckOutput(w.spec, res.Value); err != nil {
-			res.Error = tongs.Errorf(tongs.CodeInternal, "%s returned a value that does not fit its own schema: %w", w.spec.Name, err)
-			res.Content, res.Value = "", nil
-		}
-	}
-	if res.Content == "" {
-		res.Content = w.streamed()
-	}
+	res = w.finished(res, err)
 	w.tellSettled(res)
 	if res.Error != nil {
 		res.SetMeta("error", string(res.Error.Code))
@@ -133,6 +120,28 @@ func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
 		res.Title = w.spec.DisplayName()
 	}
 	return res
+}
+
+// finished is what the tool returned, or a copy of it with the error that it failed with.
+func (w *walk) finished(res *tongs.Result, err error) *tongs.Result {
+	own := tongs.Result{}
+	if res != nil {
+		own = *res
+		own.Metadata = maps.Clone(res.Metadata)
+	}
+	if err != nil {
+		own.Error = tongs.Failure(err).Error
+	}
+	if own.Error == nil && len(own.Value) > 0 {
+		if err := w.engine.validator.CheckOutput(w.spec, own.Value); err != nil {
+			own.Error = tongs.Errorf(tongs.CodeInternal, "%s returned a value that does not fit its own schema: %w", w.spec.Name, err)
+			own.Content, own.Value = "", nil
+		}
+	}
+	if own.Content == "" {
+		own.Content = w.streamed()
+	}
+	return &own
 }
 
 // streamed is the content of a result that left it to the streams.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/programoutput"
@@ -36,6 +37,8 @@ type Outcome interface {
 	Show(ctx context.Context) error
 	// Keep makes changes: those of the copy all together or not at all, and held names each in its place.
 	Keep(ctx context.Context, keep []tongs.Change) error
+	// Park keeps all changes of the copy until a time, for when somebody decides. The parcel is all that gets them back.
+	Park(ctx context.Context, until time.Time) (Parcel, error)
 	// Drop drops everything that was not kept; why is for names that nobody was asked about. It can be called more than once.
 	Drop(why string)
 	// Settled tells what became of it.
@@ -72,10 +75,17 @@ func (w *walk) settle(ctx context.Context, res *tongs.Result, err error) error {
 			err = contextError(r.ctx, w.call.Timeout)
 		}
 	case refused == nil && (failed == nil || tongs.CodeOf(failed) != tongs.CodeInternal):
+		if w.waiting = false; failed == nil || tongs.CodeOf(failed) != tongs.CodeTimeout {
+			w.returned = func() *tongs.Result { return w.finished(res, err) }
+		}
 		refused = w.settleOutcome(ctx, o)
+		w.returned = nil
 	}
 	o.Drop("the command failed, or what it did was declined")
-	w.settled = o.Settled()
+	if w.settled = o.Settled(); w.waiting && w.settled != nil && w.settled.Changes != nil {
+		c := w.settled.Changes
+		c.Waiting, c.Dropped = c.Dropped, ""
+	}
 	if failed != nil && tongs.CodeOf(failed) == tongs.CodeTimeout {
 		return err // that it took too long is said first
 	}
@@ -153,12 +163,15 @@ func (w *walk) decideChanges(ctx context.Context, o Outcome, changes []tongs.Cha
 		return text, err
 	}
 	d.verdict.Rememberable = false
-	answer, err := d.answer(ctx, d.newOutcomeQuestion(changes, notes))
+	q := d.newOutcomeQuestion(changes, notes)
+	answer, err := d.answer(ctx, q)
 	if tongs.CodeOf(err) == tongs.CodeApprovalRequired {
-		err = exactly(err)
+		answer, err = d.park(ctx, o, &q, err)
+	} else if err != nil {
+		err = dropped(err)
 	}
 	if err != nil {
-		return nil, d.refuse(dropped(err))
+		return nil, d.refuse(err)
 	}
 	d.answered = strings.TrimSuffix(answer.Channel+":"+answer.By, ":")
 	w.decision.answered = d.answered

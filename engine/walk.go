@@ -15,6 +15,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/engine/registry"
+	"github.com/tongs-ai/tongs/internal/programoutput"
 )
 
 // walk is the state of one call on its way. Its methods are the stages, in the order of call.go.
@@ -46,6 +47,11 @@ type walk struct {
 	// running is the last run of the tool, until what its programs did is settled; settled is what became of that.
 	running *running
 	settled *tongs.Settled
+	// key identifies the call as it was made, once it was looked for what an identical one left; again is why that is not
+	// what counts. Returned is what the tool returned, while it is settled; waiting says that its changes wait for an answer.
+	key, again string
+	returned   func() *tongs.Result
+	waiting    bool
 	// held are protected names that earlier runs made, and that nobody was asked about.
 	held []tongs.Held
 
@@ -406,6 +412,9 @@ func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 	w.sink.close()
 	if res.Title == "" {
 		res.Title = w.title()
+	}
+	if w.again != "" {
+		res.Content = programoutput.Remark(res.Content, w.again)
 	}
 	produced := int64(len(res.Content))
 	w.engine.opt.Output.Fit(w.call.ID, res)

@@ -85,8 +85,9 @@ func (a *app) approveCommand() *cobra.Command {
 		Use: "approve ID", Short: "Approve a question",
 		Long: "Approve a question. The call runs when the agent makes it again. The question is shown, and you confirm by " +
 			"typing at a real terminal.\n\n" +
-			"A command that ran on a copy asks which changes to keep: all of them, or those you name with --keep. The " +
-			"approval covers exactly these changes: if the same call changes anything else the next time, it asks again.",
+			"A command that ran on a copy asks which changes to keep: all of them, or those you name with --keep. If the call " +
+			"has ended, its changes wait: approving makes them at once, exactly as shown, and nothing runs again. If one of the " +
+			"files changed since, none of them is made, and the same call asks again.",
 		Example: "  tongs approvals approve q7h2\n  tongs approvals approve q7h2 --scope always\n  tongs approvals approve q7h2 --args '{\"path\":\"other.txt\"}'\n" +
 			"  tongs approvals approve q7h2 --keep src/a.go --keep docs",
 		Args:              cobra.ExactArgs(1),
@@ -163,6 +164,10 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 	}
 	if !answer.Approved {
 		fmt.Fprintf(a.Err, "Denied %s.\n", terminal.Clean(q.ID))
+		return nil
+	}
+	if now, err := sys.Questions.Get(ctx, q.ID); err == nil && now.Late != nil && now.Late.State == approval.Made {
+		fmt.Fprintf(a.Err, "Approved %s. The changes are made; 'tongs undo %s' undoes them.\n", terminal.Clean(q.ID), now.Late.Call)
 		return nil
 	}
 	if q.ChangeCount > 0 {

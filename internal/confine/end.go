@@ -326,6 +326,18 @@ func (o *outcome) Keep(ctx context.Context, keep []tongs.Change) error {
 	return o.commit(ctx, o.set, keep, o.told)
 }
 
+// Park implements engine.Outcome.
+func (o *outcome) Park(ctx context.Context, until time.Time) (engine.Parcel, error) {
+	if o.set == nil {
+		return engine.Parcel{}, errors.New("there is no copy to keep changes of")
+	}
+	receipt, err := o.set.Park(ctx, o.opt.Changes, o.head(), until)
+	if err != nil {
+		return engine.Parcel{}, err
+	}
+	return engine.Parcel{ID: receipt.ID, Digest: receipt.Digest}, nil
+}
+
 // Drop implements engine.Outcome.
 func (o *outcome) Drop(why string) {
 	o.copied.lost = o.copied.lost || o.copied.used

@@ -323,6 +323,16 @@ func touched(changes []tongs.Change) (paths []tongs.Path) {
 // maxPaths is how many of the changes that were made a result tells of.
 const maxPaths = 30
 
+// head is the entry of the journal that the changes of the call become.
+func (c *commands) head() journal.Entry {
+	call := c.permit.Call()
+	roots := map[string]string{}
+	for _, root := range c.opt.Workspace.Roots() {
+		roots[root.Name] = filepath.Clean(root.Dir)
+	}
+	return journal.Entry{Call: call.ID, Session: call.Session, Agents: call.Agents, Tool: call.Tool, Roots: roots}
+}
+
 // commit makes what was kept hold, all of it or nothing.
 func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.Change, told *tongs.Changed) error {
 	paths := make([]string, len(keep))
@@ -335,11 +345,6 @@ func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.
 	if len(keep) > maxPaths {
 		told.Paths = append(told.Paths, fmt.Sprintf("and %d more", len(keep)-maxPaths))
 	}
-	call := c.permit.Call()
-	roots := map[string]string{}
-	for _, root := range c.opt.Workspace.Roots() {
-		roots[root.Name] = filepath.Clean(root.Dir)
-	}
 	all := len(keep) == len(describe(set.Changes()))
 	if all {
 		paths = nil
@@ -349,9 +354,7 @@ func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.
 		return err
 	}
 	defer unlock()
-	entry, err := set.Commit(ctx, c.opt.Changes, journal.Entry{
-		Call: call.ID, Session: call.Session, Agents: call.Agents, Tool: call.Tool, Roots: roots,
-	}, paths)
+	entry, err := set.Commit(ctx, c.opt.Changes, c.head(), paths)
 	if conflict, ok := errors.AsType[*journal.ConflictError](err); ok {
 		told.Paths = nil
 		return tongs.Errorf(tongs.CodeStaleFile,

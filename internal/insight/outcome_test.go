@@ -2,9 +2,11 @@ package insight_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
@@ -45,6 +47,10 @@ func (c *onCopy) Settled() *tongs.Settled                        { return nil }
 
 func (c *onCopy) Preview(context.Context, []tongs.Change) (string, func(context.Context, io.Writer) error, error) {
 	return "", nil, nil
+}
+
+func (c *onCopy) Park(context.Context, time.Time) (engine.Parcel, error) {
+	return engine.Parcel{}, errors.ErrUnsupported
 }
 
 // migrate runs one program, which adds the given files on a copy.

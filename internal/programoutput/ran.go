@@ -29,6 +29,9 @@ func changeNotes(c *tongs.Changed) (notes []string) {
 	if c.Dropped != "" {
 		notes = append(notes, "ran on a copy; dropped: "+c.Dropped)
 	}
+	if c.Waiting != "" {
+		notes = append(notes, "ran on a copy; these changes wait for approval: "+c.Waiting)
+	}
 	for _, why := range c.Refused {
 		notes = append(notes, Plain(why))
 	}

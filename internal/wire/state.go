@@ -14,7 +14,7 @@ import (
 type State struct {
 	DB        *state.DB
 	Audit     audit.Log
-	Questions approval.Store
+	Questions *Late
 	Previews  *approval.Previews
 	Grants    policy.Book
 }
@@ -45,5 +45,7 @@ func OpenState(dir string, c *config.Checkpoint) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &State{DB: db, Audit: db.Audit(), Questions: db.Questions(approval.Options{}), Previews: PreviewsIn(dir), Grants: db.Grants()}, nil
+	st := &State{DB: db, Audit: db.Audit(), Previews: PreviewsIn(dir), Grants: db.Grants()}
+	st.Questions = newLate(db.Questions(approval.Options{}), st.Audit, st.Previews, dir)
+	return st, nil
 }

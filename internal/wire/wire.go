@@ -202,6 +202,8 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 	if s.Journal, err = OpenJournal(s.StateDir, s.Config); err != nil {
 		return nil, err
 	}
+	s.Questions.use(s.Journal)
+	opt.Late = s.Questions
 	repository := findRepository(s.Place.Workspace)
 	s.Files, err = workspace.Open(workspace.Options{
 		Dir: s.Place.Workspace, Cap: s.Limit, Roots: roots, Private: []string{s.StateDir, s.ConfigDir}, Journal: s.Journal,

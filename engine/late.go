@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/approval"
+)
+
+// Late keeps changes of programs that nobody decided before the call ended, until somebody does. Whoever approves the question makes
+// them as they were shown; the call does not run again. It is safe for concurrent use, and across processes.
+type Late interface {
+	// Park keeps changes for a pending question. Where it fails, they are dropped. An answer that came meanwhile is
+	// approval.ErrAnswered.
+	Park(ctx context.Context, p approval.Parked) error
+	// Find returns the newest that is kept for calls with a key, nil where there is none.
+	Find(ctx context.Context, key string) (*approval.Parked, error)
+	// Settle makes the changes of a question that was approved, once, and drops those of one that was refused or is over.
+	// It returns where they stand then: Waiting where there is no answer yet, and nil where none are kept.
+	Settle(ctx context.Context, question string) (*approval.Parked, error)
+	// Take forgets what is kept for a question. Only one caller is told that it was there.
+	Take(ctx context.Context, question string) (bool, error)
+}
+
+// Parcel names changes that an Outcome keeps for later, and what they must be like.
+type Parcel struct{ ID, Digest string }
+
+// maxRecorded is the size of a result that is kept for an identical call.
+const maxRecorded = 4 << 20
+
+// callKey identifies the call as its caller made it.
+func (d *decision) callKey() string {
+	return approval.CallKey(approval.Subject{
+		Tool: d.spec.Name, Source: d.spec.Source, Args: d.call.Args, Roots: d.engine.roots, Dir: d.dir.String(), Agents: d.call.Agents,
+	}, d.call.Session)
+}
+
+// join finds out whether an identical call left changes that nobody decided in time. If they wait, so does this call, and does not
+// run; if they were made, it returns what that call returned. It returns nil where the call is one like any other.
+func (w *walk) join(ctx context.Context) (res *tongs.Result, err error) {
+	d, late := &w.decision, w.engine.opt.Late
+	runs := slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute })
+	if late == nil || !runs || w.key != "" || w.call.DryRun {
+		return nil, nil
+	}
+	w.key = d.callKey()
+	p, err := late.Find(ctx, w.key)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	defer w.stage("ask")(&err)
+	if !p.State.Final() {
+		if p, err = w.await(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return w.recorded(ctx, p)
+}
+
+// await waits for the answer about changes that an identical call left.
+func (w *walk) await(ctx context.Context, p *approval.Parked) (*approval.Parked, error) {
+	d := &w.decision
+	d.question = p.Question
+	began := time.Now()
+	defer func() { d.waited += time.Since(began) }()
+	d.sink.update(tongs.Update{Title: "waiting for approval", Waiting: p.Question})
+	if _, err := w.engine.opt.Approval.Join(ctx, p.Question, d.info()); err != nil {
+		if tongs.CodeOf(err) == tongs.CodeApprovalRequired {
+			err = waits(err)
+		}
+		return nil, d.refuse(err)
+	}
+	return w.engine.opt.Late.Settle(ctx, p.Question)
+}
+
+// recorded returns what an identical call left, once; nil has the call run.
+func (w *walk) recorded(ctx context.Context, p *approval.Parked) (*tongs.Result, error) {
+	if p == nil {
+		return nil, nil
+	}
+	if !p.State.Final() {
+		return nil, tongs.Errorf(tongs.CodeApprovalRequired, "the changes of question %s still wait; make the same call again", p.Question)
+	}
+	if taken, err := w.engine.opt.Late.Take(ctx, p.Question); err != nil || !taken {
+		return nil, err
+	}
+	d := &w.decision
+	switch p.State {
+	case approval.Denied:
+		d.question, d.answered = p.Question, p.By
+		return nil, d.refuse(dropped(denied(&approval.Answer{Reason: p.Why})))
+	case approval.Stale:
+		w.again = "a person approved the changes of an earlier run, and they were not made: " + p.Why
+		d.notes = append(slices.Clip(d.notes), w.again)
+		return nil, nil
+	case approval.Made:
+	default:
+		return nil, nil
+	}
+	var res tongs.Result
+	if err := json.Unmarshal(p.Result, &res); err != nil {
+		return nil, fmt.Errorf("the result of the call whose changes were approved cannot be read: %w", err)
+	}
+	d.question, d.answered = p.Question, p.By
+	d.verdict.By = "question " + p.Question + " was approved, and its changes were made"
+	if err := d.intent(d.effects); err != nil {
+		return nil, err
+	}
+	w.settled = &tongs.Settled{Changes: p.Changed}
+	res.SetMeta("recorded", map[string]string{"question": p.Question, "call": p.Call})
+	return w.fit(&res, nil), nil
+}
+
+// park keeps what programs did on the copy for a question that nobody answered while the call waited. Required is the error
+// that says so. Where somebody answered meanwhile it returns that.
+func (d *decision) park(ctx context.Context, o Outcome, q *approval.Question, required error) (*approval.Answer, error) {
+	id, expires := waitingQuestion(required)
+	late, returned := d.engine.opt.Late, d.returned
+	if late == nil || returned == nil || id == "" || d.key == "" {
+		return nil, exactly(dropped(required))
+	}
+	result, err := json.Marshal(returned())
+	if err != nil || len(result) > maxRecorded {
+		return nil, exactly(dropped(required))
+	}
+	parcel, err := o.Park(ctx, expires)
+	if err != nil {
+		return nil, exactly(dropped(required))
+	}
+	err = late.Park(ctx, approval.Parked{
+		Question: id, Key: d.key, Parcel: parcel.ID, Digest: parcel.Digest, Result: result, Expires: expires,
+	})
+	switch {
+	case err == nil:
+		d.waiting = true
+		return nil, waits(required)
+	case errors.Is(err, approval.ErrAnswered):
+		earlier, err := d.engine.opt.Approval.Redeem(ctx, q.Digest, id)
+		if err == nil && earlier != nil {
+			d.question = earlier.ID
+			return d.allowed(*q, earlier.Answer)
+		}
+		return nil, exactly(dropped(cmp.Or(err, required)))
+	}
+	return nil, exactly(dropped(required))
+}
+
+// waitingQuestion is the question that an APPROVAL_REQUIRED is about, and when it expires.
+func waitingQuestion(err error) (id string, expires time.Time) {
+	e, ok := errors.AsType[*tongs.Error](err)
+	if !ok {
+		return "", expires
+	}
+	id, _ = e.Details["question"].(string)
+	expires, _ = e.Details["expires"].(time.Time)
+	return id, expires
+}
+
+// waits says that an approval makes the changes as they are.
+func waits(err error) error {
+	if e, ok := err.(*tongs.Error); ok {
+		e.Message = strings.TrimSuffix(e.Message, ".") + ". Its changes wait: an approval makes them exactly as they were shown, without " +
+			"running it again, and the same call then returns this result"
+	}
+	return err
+}
