@@ -192,8 +192,8 @@ func TestOutcomeApprovedElsewhere(t *testing.T) {
 	d := migrating(t)
 	ask := func(command string) string {
 		t.Helper()
-		_, stderr, code := d.run("call", "shell", "command="+command)
-		if code != 3 || !strings.Contains(stderr, "An approval is for exactly these changes") {
+		_, stderr, code := d.run("call", "shell", "--session", "s1", "command="+command)
+		if code != 3 || !strings.Contains(stderr, "an approval makes them exactly as they were shown") {
 			t.Fatalf("exit %d: %s", code, stderr)
 		}
 		return regexp.MustCompile(`\bq[0-9a-z]{20}\b`).FindString(stderr)
@@ -203,7 +203,7 @@ func TestOutcomeApprovedElsewhere(t *testing.T) {
 		c := d.terminal(append([]string{"approvals", "approve", id}, flags...)...)
 		c.expect(`It changed:`)
 		c.typing(c.expect(`type (\w+) and press Enter: `)[1] + "\r")
-		c.expect(`counts when the same call is made again, and changes exactly the same`)
+		c.expect(`The changes are made; 'tongs undo c_\w+' undoes them`)
 		if code := c.exit(); code != 0 {
 			t.Fatalf("exit %d\n%s", code, c.screen())
 		}
@@ -219,18 +219,27 @@ func TestOutcomeApprovedElsewhere(t *testing.T) {
 		}
 	}
 	approve(id, "--keep", "./a.txt", "--keep", "db/")
-	if _, stderr, code := d.run("call", "shell", "command=./migrate.sh"); code != 0 {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
 	if d.read("a.txt") != "two\n" || !d.has("db/1.sql") || !d.has("db/2.sql") || d.has(".envrc") || !d.has("old.txt") {
 		t.Error("what holds is not what was kept")
 	}
 
-	// The approved call does something else the next time: that is a new question, and nothing of it holds.
+	// The same call returns what that run returned, once, and runs again the next time.
+	if stdout, stderr, code := d.run("call", "shell", "--session", "s1", "command=./migrate.sh"); code != 0 || !strings.Contains(stdout, "migrated") {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	if next := ask("./migrate.sh"); next == id {
+		t.Error("the result is returned twice")
+	}
+
+	// What would differ in another run is kept as it was shown.
 	d.script("dated.sh", "date +%s%N > a.txt\n")
 	id = ask("./dated.sh")
+	if again := ask("./dated.sh"); again != id {
+		t.Errorf("asked as %s and %s", id, again)
+	}
 	approve(id)
-	if again := ask("./dated.sh"); again == id || d.read("a.txt") != "two\n" {
-		t.Errorf("asked as %s and %s, a.txt %q", id, again, d.read("a.txt"))
+	made := d.read("a.txt")
+	if _, stderr, code := d.run("call", "shell", "--session", "s1", "command=./dated.sh"); code != 0 || len(made) < 18 || d.read("a.txt") != made {
+		t.Errorf("exit %d: %s; a.txt %q, then %q", code, stderr, made, d.read("a.txt"))
 	}
 }
