@@ -9,6 +9,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/cli"
+	"github.com/tongs-ai/tongs/internal/question"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 )
@@ -43,7 +44,7 @@ func (a *app) validateCommand() *cobra.Command {
 		for _, r := range v.Repaired {
 			fmt.Fprintln(a.Err, "repaired: "+terminal.Clean(r))
 		}
-		return a.Content(terminal.Indented(v.Args))
+		return a.Content(question.Indented(v.Args))
 	})
 	return cmd
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/internal/cli"
-	"github.com/tongs-ai/tongs/internal/terminal"
+	"github.com/tongs-ai/tongs/internal/question"
 )
 
 func (a *app) logCommand() *cobra.Command {
@@ -71,7 +71,7 @@ func (a *app) logShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Content(terminal.Indented(data))
+			return a.Content(question.Indented(data))
 		}),
 	}
 }

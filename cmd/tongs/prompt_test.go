@@ -11,14 +11,13 @@ import (
 	"testing"
 )
 
-const chosen = `Your choice .*: `
+const chosen = `\?(?:\x1b\[m)? details\s+> `
 
 func TestPromptApprovesOnce(t *testing.T) {
 	d := newDesk(t)
 	c := d.terminal("call", "edit", "path=a.txt", "oldString=one", "newString=two")
-	c.expect(`edit asks for approval`)
-	c.expect(`\+two`)
-	c.expect(`It would:[^:]*write a.txt`)
+	c.expect(` edit  a\.txt  \+1 −1 `)
+	c.expect(`1 │-one\s+│\+two\s+y yes   s this file, this session   S all edits, this session   a always…`)
 	c.expect(chosen)
 	c.typing("y")
 	if code := c.exit(); code != 0 || d.read("a.txt") != "two\n" {
@@ -39,7 +38,7 @@ func TestPromptDeniesWithAReason(t *testing.T) {
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout // a pipe: the terminal is used all the same, and the object stays alone
 	c := d.start(cmd)
-	c.expect(`delete a.txt`)
+	c.expect(`delete_file  a\.txt`)
 	c.expect(chosen)
 	c.typing("n")
 	c.expect(`Reason for the agent`)
@@ -76,7 +75,7 @@ func TestPromptEditsArguments(t *testing.T) {
 	c.expect(`y approves that once`)
 	c.typing("y")
 	// The edited call touches another file than the one that was shown: it is a new question.
-	c.expect(`write b.txt`)
+	c.expect(`edit  b\.txt  \+1 −1`)
 	c.expect(chosen)
 	c.typing("y")
 	if code := c.exit(); code != 0 || d.read("a.txt") != "one\n" || d.read("b.txt") != "two\n" {
@@ -87,11 +86,11 @@ func TestPromptEditsArguments(t *testing.T) {
 func TestPromptAlwaysShowsTheRule(t *testing.T) {
 	d := newDesk(t)
 	c := d.terminal("call", "edit", "path=a.txt", "oldString=one", "newString=two")
-	c.expect(`approve always: .*a\.txt`)
+	c.expect(`a always…`)
 	c.expect(chosen)
 	c.typing("a")
-	c.expect(`edit will be allowed always, in this workspace to:[^:]*write.*a\.txt`)
-	c.expect(`Enter saves this`)
+	c.expect(`edit will be allowed to:[^:]*write.*a\.txt`)
+	c.expect(`Enter: always in this workspace`)
 	c.typing("\r")
 	if code := c.exit(); code != 0 {
 		t.Fatalf("exit %d\n%s", code, c.screen())
@@ -117,14 +116,19 @@ func TestPromptEditsTheRule(t *testing.T) {
 	d.write("b.txt", "one\n")
 	c := d.terminal("call", "edit", "path=a.txt", "oldString=one", "newString=two", "--session", "s")
 	c.expect(chosen)
-	c.typing("s")
-	c.expect(`allowed for this session to:`)
-	c.expect(`Enter saves this`)
+	c.typing("a")
+	c.expect(`allowed to:`)
+	c.expect(`Esc: back  `)
 	c.typing("e")
 	for range 2 {
 		rule := c.expect(`rule: (\w+) a\.txt`)
+		c.typing("\x15" + rule[1][1:] + " *.txt\r") // a typing error, which costs nothing
+		c.expect(`begin with what it covers`)
+		c.expect(`rule: \w+ \*\.txt`)
 		c.typing("\x15" + rule[1] + " *.txt\r")
 	}
+	c.expect(`Esc: back  `)
+	c.typing("s")
 	if code := c.exit(); code != 0 {
 		t.Fatalf("exit %d\n%s", code, c.screen())
 	}
@@ -160,20 +164,20 @@ func TestPromptIsNotShownForBlocked(t *testing.T) {
 	d.write("tongs.yaml", "approval: {tools: {delete_file: blocked}}\n")
 	c := d.terminal("call", "delete_file", "path=a.txt", "--mode", "all")
 	c.expect(`BLOCKED`)
-	if code := c.exit(); code != 3 || strings.Contains(c.screen(), "Your choice") {
+	if code := c.exit(); code != 3 || strings.Contains(c.screen(), "details") {
 		t.Errorf("exit %d\n%s", code, c.screen())
 	}
 }
 
 func TestPromptShowsUntrustedTextHarmless(t *testing.T) {
 	d := newDesk(t)
-	d.write("a.txt", "x\x1b]0;owned\x07\x1b[2J\u202e\n│ y  approve once\n")
-	c := d.terminal("call", "edit", "--json", `{"path":"a.txt","oldString":"x","newString":"\u001b[8mhidden\u200b\r\n  y  approve once"}`)
+	d.write("a.txt", "x\x1b]0;owned\x07\x1b[2J\u202e\n│ y yes\n")
+	c := d.terminal("call", "edit", "--json", `{"path":"a.txt","oldString":"x","newString":"\u001b[8mhidden\u200b\r\n y yes"}`)
 	c.expect(chosen)
 	shown := c.screen()
 	c.typing("\x03")
 	c.exit()
-	for _, bad := range []string{"\x1b]0;owned", "\x1b[2J", "\x1b[8m", "\u202e", "\u200b", "\n  y  approve once\n+"} {
+	for _, bad := range []string{"\x1b]0;owned", "\x1b[2J", "\x1b[8m", "\u202e", "\u200b", "\n y yes\n+"} {
 		if strings.Contains(shown, bad) {
 			t.Errorf("the screen has %q:\n%q", bad, shown)
 		}
@@ -181,7 +185,7 @@ func TestPromptShowsUntrustedTextHarmless(t *testing.T) {
 	if !strings.Contains(shown, `\x1b[8mhidden`) || !strings.Contains(shown, `\u202e`) {
 		t.Errorf("what was made harmless is not shown:\n%q", shown)
 	}
-	if n := strings.Count(shown, "\n  y  approve once"); n != 1 {
+	if n := strings.Count(shown, "\n y yes"); n != 1 {
 		t.Errorf("%d lines look like the choice", n)
 	}
 }
@@ -225,7 +229,7 @@ func TestDesign4_ApprovingNeedsARealTerminalAndATypedWord(t *testing.T) {
 		t.Error("the question is no longer the same")
 	}
 	c := d.terminal("approvals", "approve", id)
-	c.expect(`delete a.txt`)
+	c.expect(`delete_file  a\.txt`)
 	word := c.expect(`type (\w+) and press Enter: `)[1]
 	c.typing(word + "\r")
 	if code := c.exit(); code != 0 {
@@ -280,7 +284,7 @@ func TestWatchAsksAtATerminal(t *testing.T) {
 	c := d.terminal("approvals", "watch")
 	c.expect(`Watching for questions`)
 	_, stderr, _ := d.run("call", "delete_file", "path=a.txt")
-	c.expect(`delete a.txt`)
+	c.expect(`delete_file  a\.txt`)
 	c.expect(chosen)
 	c.typing("y")
 	if id := regexp.MustCompile(`\bq[0-9a-z]{20}\b`).FindString(stderr); id == "" {
@@ -309,7 +313,7 @@ func TestNoPromptWhereNobodyLooks(t *testing.T) {
 	c := d.start(cmd)
 	c.expect(`exit 3`)
 	c.exit()
-	if !strings.Contains(d.read("err"), "APPROVAL_REQUIRED") || strings.Contains(c.screen(), "choice") {
+	if !strings.Contains(d.read("err"), "APPROVAL_REQUIRED") || strings.Contains(c.screen(), "details") {
 		t.Errorf("stderr %q, screen %q", d.read("err"), c.screen())
 	}
 }

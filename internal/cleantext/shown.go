@@ -1,4 +1,5 @@
-// Package cleantext makes text that others wrote fit to be shown to a model: bounded, and without characters that do not show.
+// Package cleantext makes text that others wrote fit to be shown: to a model bounded and without characters that do not show,
+// to a person with such characters made visible.
 package cleantext
 
 import (

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/question"
 )
 
 // Questions lists questions.
@@ -17,9 +18,9 @@ func (p *Printer) Questions(questions []approval.Question) error {
 	}
 	var rows [][]string
 	for _, q := range questions {
-		rows = append(rows, []string{q.ID, string(q.StateAt(time.Now())), q.Created.Format(time.DateTime), q.Tool, q.Message})
+		rows = append(rows, []string{q.ID, string(q.StateAt(time.Now())), q.Created.Format(time.DateTime), question.Summary(&q)})
 	}
-	return p.Table([]string{"ID", "STATE", "ASKED", "TOOL", "WHAT"}, rows)
+	return p.Table([]string{"ID", "STATE", "ASKED", "WHAT"}, rows)
 }
 
 // Grants lists remembered approvals.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/question"
 	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
@@ -74,7 +75,7 @@ func (w *watcher) one(ctx context.Context, q approval.Question) error {
 	case err != nil && asking.Err() == nil:
 		return err
 	case err == nil && answer == nil: // no terminal
-		_, err := fmt.Fprintf(w.Out, "%s  %s  %s\n", terminal.Clean(q.ID), terminal.Clean(q.Tool), terminal.Clean(q.Message))
+		_, err := fmt.Fprintf(w.Out, "%s  %s\n", terminal.Clean(q.ID), question.Summary(&q))
 		return err
 	case answer != nil:
 		if err := w.store.Answer(ctx, q.ID, *answer); err != nil {

@@ -19,6 +19,8 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/question"
 )
 
 // Asker is the channel that asks at the terminal. It shows one question at a time.
@@ -43,7 +45,7 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (*approval.Answer,
 		return nil, nil
 	}
 	defer t.Close()
-	answer, err := (&prompt{Terminal: t, Asker: a, q: q, palette: newPalette()}).run(ctx)
+	answer, err := newPrompt(t, a, q).run(ctx)
 	switch {
 	case errors.Is(err, ErrCancelled):
 		fmt.Fprintln(t.w, "\nCancelled; nothing was approved.")
@@ -61,22 +63,28 @@ type prompt struct {
 	*Terminal
 	*Asker
 	palette
-	q approval.Question
+	q     approval.Question
+	parts *question.Parts
 	// outer is how many of the changes of the question tell of all of them.
 	outer int
 }
 
-// previewLines is how much of a preview is shown before somebody asks for all of it.
-const previewLines = 60
+// newPrompt puts a question on a terminal. Where there are many changes, a directory stands for what is in it.
+func newPrompt(t *Terminal, a *Asker, q approval.Question) *prompt {
+	p := &prompt{Terminal: t, Asker: a, q: q, palette: newPalette(), outer: len(q.Changes)}
+	if q.ChangeCount > listLines {
+		p.q.Changes = slices.Clone(q.Changes)
+		p.outer = approval.Fold(p.q.Changes)
+	}
+	p.parts = question.Of(&p.q)
+	return p
+}
 
 func (p *prompt) run(ctx context.Context) (*approval.Answer, error) {
-	if p.q.ChangeCount > 0 {
-		return p.runOutcome(ctx)
-	}
-	p.show(previewLines)
+	p.draw(false)
 	for {
 		p.choices()
-		key, err := p.Key(ctx, "Your choice (Ctrl-C cancels the call): ", p.accepted())
+		key, err := p.Key(ctx, " > ", p.accepted())
 		if err != nil {
 			return nil, err
 		}
@@ -94,101 +102,31 @@ func (p *prompt) run(ctx context.Context) (*approval.Answer, error) {
 // choose acts on a key. A nil answer without an error asks again.
 func (p *prompt) choose(ctx context.Context, key byte) (*approval.Answer, error) {
 	fmt.Fprintf(p.w, "%c\n", key)
-	switch key {
-	case 'y':
-		return p.answer(approval.Answer{Approved: true, Scope: approval.Once}), nil
-	case 's', 'a':
-		return p.remember(ctx, map[byte]approval.Scope{'s': approval.Session, 'a': approval.Always}[key])
-	case 'e':
+	i := slices.IndexFunc(p.parts.Choices, func(c question.Choice) bool { return c.Key == string(key) })
+	switch c := p.parts.Choices[i]; c.Name {
+	case question.Always:
+		return p.remember(ctx, c)
+	case question.Keep:
+		return p.keepSome(ctx)
+	case question.Change:
 		return p.edit(ctx)
-	case 'n':
+	case question.No:
 		return p.deny(ctx)
-	case 'v':
+	case question.Details:
 		if err := p.pageAll(ctx); err != nil {
 			return nil, err
 		}
-		p.about(0)
-		p.effects()
+		fmt.Fprintln(p.w)
+		p.headline()
 		return nil, nil
 	default:
-		return nil, ErrCancelled
+		return p.answer(c.Answer()), nil
 	}
 }
 
 func (p *prompt) answer(a approval.Answer) *approval.Answer {
 	a.Channel, a.By = "terminal", Whoami()
 	return &a
-}
-
-func (p *prompt) accepted() string {
-	keys := "yenq"
-	if slices.Contains(p.q.Scopes, approval.Session) {
-		keys += "s"
-	}
-	if slices.Contains(p.q.Scopes, approval.Always) {
-		keys += "a"
-	}
-	if p.q.Preview != "" || len(p.q.Args) > 0 {
-		keys += "v"
-	}
-	return keys
-}
-
-func (p *prompt) choices() {
-	p.Option("y", "approve once")
-	rule := strings.Join(p.q.Remember, "; ")
-	if slices.Contains(p.q.Scopes, approval.Session) {
-		p.Option("s", "approve for this session: "+Clean(rule))
-	}
-	if slices.Contains(p.q.Scopes, approval.Always) {
-		p.Option("a", "approve always: "+Clean(rule))
-	}
-	p.Option("e", "edit the arguments first")
-	p.Option("n", "deny, with a reason that the agent sees")
-}
-
-// show prints the question: what would happen last, beside the choices, so that no preview can push it off the screen.
-func (p *prompt) show(limit int) {
-	width := p.width()
-	plain := func(string) lipgloss.Style { return lipgloss.NewStyle() }
-	fmt.Fprintf(p.w, "\n%s %s\n", p.title.Render(Clean(p.q.Tool)), "asks for approval.")
-	if args := Indented(p.q.Args); limit == 0 || p.q.Preview == "" {
-		fmt.Fprintln(p.w, p.faint.Render("Arguments:"))
-		quoted(p.w, args, width, limit, plain)
-	}
-	if p.q.Preview != "" {
-		fmt.Fprintln(p.w, p.faint.Render("What would change:"))
-		quoted(p.w, p.q.Preview, width, limit, diffStyle(p.palette))
-	}
-	p.about(limit)
-	p.effects()
-}
-
-// effects prints what the call would do.
-func (p *prompt) effects() {
-	fmt.Fprintln(p.w, p.title.Render("It would:"))
-	for _, line := range EffectLines(p.q.Effects) {
-		fmt.Fprintln(p.w, "  "+line)
-	}
-}
-
-// about prints who asks, why, and what a person should know first.
-func (p *prompt) about(limit int) {
-	if len(p.q.Agents) > 0 {
-		fmt.Fprintf(p.w, "For:     %s\n", Clean(strings.Join(p.q.Agents, " > ")))
-	}
-	if p.q.Reason != "" {
-		fmt.Fprintln(p.w, "The agent says:")
-		quoted(p.w, p.q.Reason, p.width(), min(limit, 10), func(string) lipgloss.Style { return lipgloss.NewStyle() })
-	}
-	if !p.q.Source.BuiltIn() {
-		fmt.Fprintf(p.w, "From:    %s %s\n", Clean(string(p.q.Source.Kind)), Clean(p.q.Source.Name))
-	}
-	for _, note := range p.q.Notes {
-		fmt.Fprintln(p.w, p.warn.Render("Note:    "+Clean(note)))
-	}
-	fmt.Fprintf(p.w, "What:    %s\n", Clean(p.q.Message))
-	fmt.Fprintf(p.w, "Asked:   %s\n", Clean(p.q.Why))
 }
 
 // EffectLines describes effects in plain words, one on each line.
@@ -219,40 +157,59 @@ func EffectLines(effects []tongs.Effect) []string {
 }
 
 // remember shows the rule that would be kept and lets the person change it.
-func (p *prompt) remember(ctx context.Context, scope approval.Scope) (*approval.Answer, error) {
-	how := "for this session"
-	if scope == approval.Always {
-		how = "always, in this workspace"
-	}
-	fmt.Fprintf(p.w, "%s will be allowed %s to:\n", Clean(p.q.Tool), how)
-	for _, line := range p.q.Remember {
-		fmt.Fprintln(p.w, "  "+p.title.Render(Clean(line)))
-	}
-	key, err := p.Key(ctx, "Enter saves this, e edits it, Esc goes back: ", "\r\ne\x1b")
-	if err != nil {
-		return nil, err
-	}
-	fmt.Fprintln(p.w)
-	a := approval.Answer{Approved: true, Scope: scope}
-	switch key {
-	case 0x1b:
-		return nil, errBack
-	case 'e':
-		for _, line := range p.q.Remember {
-			edited, err := p.line(ctx, "  rule: ", line)
+func (p *prompt) remember(ctx context.Context, c question.Choice) (*approval.Answer, error) {
+	a := c.Answer()
+	for {
+		fmt.Fprintf(p.w, " %s will be allowed to:\n", Clean(p.q.Tool))
+		for _, line := range a.Remember {
+			fmt.Fprintln(p.w, "   "+p.title.Render(Clean(line)))
+		}
+		key, err := p.Key(ctx, " Enter: always in this workspace   s: this session only   e: edit the rule   Esc: back  ", "\r\nse\x1b")
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(p.w)
+		switch key {
+		case 0x1b:
+			return nil, errBack
+		case 's':
+			a.Scope = approval.Session
+			return p.answer(a), nil
+		case 'e':
+			lines, err := p.editRule(ctx, a.Remember)
 			if err != nil {
 				return nil, err
 			}
-			if edited = strings.TrimSpace(edited); edited != "" {
-				a.Remember = append(a.Remember, edited)
-			}
-		}
-		if len(a.Remember) == 0 {
-			fmt.Fprintln(p.w, "Nothing is left of the rule; choose again.")
-			return nil, errBack
+			a.Remember = lines
+		default:
+			return p.answer(a), nil
 		}
 	}
-	return p.answer(a), nil
+}
+
+// editRule lets the person change each line of a rule, until it can be remembered. An empty line goes.
+func (p *prompt) editRule(ctx context.Context, rule []string) (lines []string, err error) {
+	for _, line := range rule {
+		for {
+			if line, err = p.line(ctx, " rule: ", line); err != nil {
+				return nil, err
+			}
+			if line = strings.TrimSpace(line); line == "" {
+				break
+			}
+			if _, err := policy.ParseCover(line); err != nil {
+				fmt.Fprintln(p.w, " "+p.warn.Render("! "+Clean(err.Error())))
+				continue
+			}
+			lines = append(lines, line)
+			break
+		}
+	}
+	if len(lines) == 0 {
+		fmt.Fprintln(p.w, " Nothing is left of the rule.")
+		return nil, errBack
+	}
+	return lines, nil
 }
 
 func (p *prompt) deny(ctx context.Context) (*approval.Answer, error) {
@@ -265,7 +222,7 @@ func (p *prompt) deny(ctx context.Context) (*approval.Answer, error) {
 
 // edit lets the person change the arguments in an editor, checks them, and shows them before they are approved.
 func (p *prompt) edit(ctx context.Context) (*approval.Answer, error) {
-	text := Indented(p.q.Args) + "\n"
+	text := question.Indented(p.q.Args) + "\n"
 	for {
 		edited, err := p.editor(ctx, text)
 		if err != nil {
@@ -301,7 +258,7 @@ func (p *prompt) check(ctx context.Context, text string) (json.RawMessage, error
 
 func (p *prompt) confirmArgs(ctx context.Context, args json.RawMessage) (*approval.Answer, error) {
 	fmt.Fprintln(p.w, "The call would be made with these arguments instead:")
-	quoted(p.w, Indented(args), p.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
+	quoted(p.w, question.Indented(args), p.width(), 0, func(string) lipgloss.Style { return lipgloss.NewStyle() })
 	key, err := p.Key(ctx, "y approves that once, Esc goes back: ", "y\x1b")
 	if err != nil {
 		return nil, err
@@ -344,18 +301,6 @@ func editorCommand() []string {
 		return []string{"notepad"}
 	}
 	return []string{"vi"}
-}
-
-// Indented spells JSON on several lines; what is no JSON stays as it is.
-func Indented(raw json.RawMessage) string {
-	var buf bytes.Buffer
-	if len(raw) == 0 {
-		return "{}"
-	}
-	if err := json.Indent(&buf, raw, "", "  "); err != nil {
-		return string(raw)
-	}
-	return buf.String()
 }
 
 // Whoami names the person as the system knows them.

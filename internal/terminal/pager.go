@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tongs-ai/tongs/engine/output"
+	"github.com/tongs-ai/tongs/internal/question"
 )
 
 // untrusted is text of any size that a person pages through. Only what is on the screen is in memory.
@@ -188,9 +189,9 @@ func (j joined) ReadAt(p []byte, off int64) (n int, err error) {
 	return n + m, err
 }
 
-// pageAll pages through the arguments and the whole preview of a question.
+// pageAll pages through everything that is known about a question, its arguments and its whole preview included.
 func (p *prompt) pageAll(ctx context.Context) error {
-	head := "Arguments:\n" + Indented(p.q.Args) + "\n\n"
+	head := question.Lines(question.Facts(&p.q)) + "\nArguments:\n" + question.Indented(p.q.Args) + "\n\n"
 	u := &untrusted{style: diffStyle(p.palette), size: int64(len(head) + len(p.q.Preview))}
 	u.ReaderAt = strings.NewReader(head + p.q.Preview)
 	if p.q.PreviewBytes > 0 {

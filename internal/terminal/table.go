@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // WriteTable prints columns, each as wide as its widest cell. The last one is not padded.
@@ -57,7 +59,7 @@ func WriteJSON(w io.Writer, v any) error {
 func escapeJSON(line []byte) []byte {
 	var b bytes.Buffer
 	for _, r := range string(line) {
-		if r == '\n' || r != 0x7f && (r < 0x80 || unicode.IsPrint(r) && !invisible(r)) {
+		if r == '\n' || r != 0x7f && (r < 0x80 || unicode.IsPrint(r) && !cleantext.Invisible(r)) {
 			b.WriteRune(r)
 			continue
 		}

@@ -14,60 +14,19 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
+
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
-// Clean makes text fit for one line of a terminal: what a terminal would act on, and what would make the text read
-// as something else (control characters, escape sequences, direction overrides, invisible characters), becomes visible.
-func Clean(s string) string { return sanitise(s, false) }
+// Clean makes text fit for one line of a terminal, and shows what a terminal would act on.
+func Clean(s string) string { return cleantext.Line(s) }
 
-// CleanLines is clean for text of several lines; tabs and line ends stay.
-func CleanLines(s string) string { return sanitise(s, true) }
-
-func sanitise(s string, lines bool) string {
-	if lines {
-		s = strings.ReplaceAll(s, "\r\n", "\n")
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case lines && (r == '\n' || r == '\t'):
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r < 0x20 || r == 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r != ' ' && (!unicode.IsPrint(r) || invisible(r)):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-		i += n
-	}
-	return b.String()
-}
-
-// invisible reports characters that count as printable and show nothing, or hide others.
-func invisible(r rune) bool {
-	switch r {
-	case 0x115f, 0x1160, 0x3164, 0xffa0, 0x2800, 0x034f, 0x180b, 0x180c, 0x180d, 0x180e:
-		return true
-	}
-	return r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef
-}
+// CleanLines is Clean for text of several lines; tabs and line ends stay.
+func CleanLines(s string) string { return cleantext.Lines(s) }
 
 // Plural is "1 line", "2 lines".
 func Plural(n int, what string) string {
@@ -113,14 +72,14 @@ func quoted(w io.Writer, text string, width, limit int, style func(line string) 
 		s := style(line)
 		line = strings.ReplaceAll(line, "\t", "    ")
 		if r := []rune(line); limit > 0 && len(r) > maxLine {
-			line = fmt.Sprintf("%s … (%d more characters in this line; v shows all)", string(r[:maxLine]), len(r)-maxLine)
+			line = fmt.Sprintf("%s … (%d more characters in this line; ? shows all)", string(r[:maxLine]), len(r)-maxLine)
 		}
 		for part := range strings.SplitSeq(ansi.Hardwrap(line, max(20, width-2), true), "\n") {
 			fmt.Fprintln(w, bar+s.Render(part))
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(w, "%s … %s not shown; v shows all\n", bar, Plural(left, "more line"))
+		fmt.Fprintf(w, "%s … %s not shown; ? shows all\n", bar, Plural(left, "more line"))
 	}
 }
 

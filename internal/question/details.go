@@ -1,0 +1,90 @@
+package question
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/cleantext"
+)
+
+// Fact is a line of the details of a question.
+type Fact struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
+
+// Facts are everything that is known about a question, except its arguments and its preview.
+func Facts(q *approval.Question) (list []Fact) {
+	fact := func(label, text string) {
+		if text != "" {
+			list = append(list, Fact{label, cleantext.Line(text)})
+		}
+	}
+	fact("question", q.ID)
+	fact("state", string(q.StateAt(time.Now())))
+	fact("tool", q.Tool)
+	if !q.Source.BuiltIn() {
+		fact("from", strings.TrimSpace(string(q.Source.Kind)+" "+q.Source.Name))
+	}
+	fact("what", q.Message)
+	fact("because", q.Why)
+	fact("reason", q.Reason)
+	fact("agents", strings.Join(q.Agents, " > "))
+	fact("session", q.Session)
+	fact("workspace", q.Workspace)
+	fact("asked", q.Created.Format(time.DateTime))
+	fact("expires", q.Expires.Format(time.DateTime))
+	for _, note := range q.Notes {
+		fact("note", note)
+	}
+	if q.ChangeCount > 0 {
+		fact("approving", "it ran on a copy, and an approval is for exactly these changes")
+		for i, c := range ChangeLines(q.Changes) {
+			fact("changed", fmt.Sprintf("%3d  %s", i+1, c))
+		}
+		if left := q.ChangeCount - len(q.Changes); left > 0 {
+			fact("changed", fmt.Sprintf("and %d more, too many to list; keep them by the name of a directory", left))
+		}
+	} else {
+		for _, e := range approval.ByGravity(q.Effects) {
+			fact("effect", Words(&e)+why(&e))
+		}
+	}
+	for _, r := range q.Remember {
+		fact("rule", r)
+	}
+	if q.Answer != nil {
+		word := "denied"
+		if q.Answer.Approved {
+			word = "approved (" + string(q.Answer.Scope) + ")"
+		}
+		fact("answer", fmt.Sprintf("%s by %s at the %s, %s", word, q.Answer.By, q.Answer.Channel, q.Answer.At.Format(time.DateTime)))
+		fact("said", q.Answer.Reason)
+	}
+	return list
+}
+
+// Lines prints facts, one on each line.
+func Lines(facts []Fact) string {
+	var b strings.Builder
+	for _, f := range facts {
+		fmt.Fprintf(&b, "%-10s %s\n", f.Label+":", f.Text)
+	}
+	return b.String()
+}
+
+// Indented spells JSON on several lines; what is no JSON stays as it is.
+func Indented(raw json.RawMessage) string {
+	var buf bytes.Buffer
+	if len(raw) == 0 {
+		return "{}"
+	}
+	if err := json.Indent(&buf, raw, "", "  "); err != nil {
+		return string(raw)
+	}
+	return buf.String()
+}
