@@ -217,7 +217,7 @@ func (t *tools) planEdit(ctx context.Context, v *tongs.View, in EditInput) (*ton
 	plan := &tongs.Plan{
 		Effects: []tongs.Effect{
 			{Kind: tongs.EffectWrite, Path: e.path, Version: e.version},
-			{Kind: tongs.EffectRead, Path: e.path},
+			{Kind: tongs.EffectRead, Path: e.path, Incidental: true},
 		},
 		Default: decision(tongs.Ask), Kind: tongs.KindWrite,
 		Message: e.message(),

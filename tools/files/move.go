@@ -129,7 +129,7 @@ func planMove(_ context.Context, v *tongs.View, in MoveInput) (*tongs.Plan, erro
 		Message: fmt.Sprintf("Move %s to %s", showPath(from), showPath(to)),
 	}
 	if v.Granted.Has(tongs.Read) { // what can be read by its new name is read by its old one
-		plan.Effects = append(plan.Effects, tongs.Effect{Kind: tongs.EffectRead, Path: from})
+		plan.Effects = append(plan.Effects, tongs.Effect{Kind: tongs.EffectRead, Path: from, Incidental: true})
 	}
 	if m.toVersion != tongs.Absent {
 		plan.Default, plan.Kind = decision(tongs.Ask), tongs.KindDestructive
