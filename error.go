@@ -103,6 +103,8 @@ type Need struct {
 	Reason string
 	// Direct says that the program cannot be run on a copy of the files, so that the call must be decided before it runs.
 	Direct bool
+	// Lasting says that the effects were decided as ones that can be undone, and that they cannot.
+	Lasting bool
 }
 
 // Error describes what is missing.

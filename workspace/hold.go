@@ -24,7 +24,10 @@ func (f *files) Hold(ctx context.Context, effects []tongs.Effect) (release func(
 			return nil, err
 		}
 	}
-	if err := f.mayHold(effects); err != nil {
+	if err = f.mayHold(effects); err == nil {
+		err = f.mayKeep(ctx, effects)
+	}
+	if err != nil {
 		unlock()
 		return nil, err
 	}
@@ -63,6 +66,22 @@ func (f *files) mayHold(effects []tongs.Effect) error {
 	}
 	if len(open) > 0 {
 		return f.need("nobody decided to change it", open...)
+	}
+	return nil
+}
+
+// mayKeep checks that what was decided as something that can be undone still can be.
+func (f *files) mayKeep(ctx context.Context, effects []tongs.Effect) error {
+	var undoable []tongs.Effect
+	for _, e := range f.permit.Effects() {
+		if e.Undoable && slices.ContainsFunc(effects, e.SameTarget) {
+			undoable = append(undoable, e)
+		}
+	}
+	for i, why := range f.w.Undoable(ctx, undoable) {
+		if why != "" {
+			return f.unkept(&UnkeptError{Path: undoable[i].Path, Why: why}, undoable)
+		}
 	}
 	return nil
 }

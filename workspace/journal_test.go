@@ -34,6 +34,12 @@ func (r *recorder) Keep(_ context.Context, c *Changing) (func(bool), error) {
 	return func(made bool) { r.made = append(r.made, made) }, nil
 }
 
+func (r *recorder) Undoable(_ context.Context, _ map[string]string, effects []tongs.Effect) []string {
+	return make([]string, len(effects))
+}
+
+func (r *recorder) Own(context.Context, map[string]string, string, tongs.Path) bool { return false }
+
 func TestJournalIsTold(t *testing.T) {
 	dir := tree(t, map[string]string{"a": "a", "d/x": "x", "full/y": "y"})
 	r := &recorder{}

@@ -52,6 +52,8 @@ type Options struct {
 	LockDir string
 	// Journal is told of each change before it is made; nil keeps none.
 	Journal Journal
+	// Through are directories of this machine that programs write to directly: nothing in them counts as undoable.
+	Through []string
 }
 
 // Root is a named directory besides the workspace, spelled /Name/... in calls.
@@ -81,6 +83,7 @@ type Workspace struct {
 	umask  fs.FileMode
 	// journal may be nil.
 	journal Journal
+	through []string
 	// scanLimit is how many entries a scan for protected names looks at.
 	scanLimit int
 	// copyAlways makes Rename copy as it does across devices; crash is called at the steps of a replacement. Both
@@ -153,7 +156,7 @@ var rootName = regexp.MustCompile(`^[a-z0-9_-]+$`)
 func Open(opt Options) (*Workspace, error) { return open(opt, openHandle) }
 
 func open(opt Options, openRoot func(string) (handle, error)) (_ *Workspace, err error) {
-	w := &Workspace{byName: map[string]*rootEntry{}, scanLimit: scanLimit, crash: func(string) {}, journal: opt.Journal}
+	w := &Workspace{byName: map[string]*rootEntry{}, scanLimit: scanLimit, crash: func(string) {}, journal: opt.Journal, through: opt.Through}
 	defer func() {
 		if err != nil {
 			_ = w.Close()

@@ -60,7 +60,10 @@ type Limits struct {
 	CommandDescriptors int64         // open files of one of its processes
 	CommandOutput      int64         // output of a command until it is killed
 
-	JournalBytes int64 // what is kept of changed files so that they can be undone
+	JournalBytes  int64 // what is kept of changed files so that they can be undone
+	UndoableFiles int64 // files that one call may change or remove and still count as undoable
+	UndoableBytes int64 // their size
+	UndoableHour  int64 // files that calls may so change or remove in an hour
 
 	Jobs     int64 // background jobs of a session that run at a time
 	JobsMax  int64 // those of all sessions
@@ -145,6 +148,9 @@ var limitSettings = []setting{
 	{"commandDescriptors", count, 4096, 64, 1 << 20},
 	{"commandOutput", size, 1 << 30, 1000, 1 << 44},
 	{"journalBytes", size, 4 << 30, 16 << 20, 1 << 44},
+	{"undoableFiles", count, 100, 1, 1e6},
+	{"undoableBytes", size, 64 << 20, 1, 1 << 40},
+	{"undoableHour", count, 1000, 1, 1e6},
 	{"jobs", count, 8, 1, 1000},
 	{"jobsMax", count, 64, 1, 10_000},
 	{"jobBytes", size, 256 << 10, 1000, 64 << 20},
@@ -195,7 +201,9 @@ func (l *Limits) fields() map[string]*int64 {
 		"commandCPU":    (*int64)(&l.CommandCPU), "commandMemory": &l.CommandMemory, "commandProcesses": &l.CommandProcesses,
 		"commandFileSize": &l.CommandFileSize, "commandDisk": &l.CommandDisk, "commandFiles": &l.CommandFiles,
 		"commandTmp": &l.CommandTmp, "commandDescriptors": &l.CommandDescriptors, "commandOutput": &l.CommandOutput,
-		"journalBytes": &l.JournalBytes, "jobs": &l.Jobs, "jobsMax": &l.JobsMax, "jobBytes": &l.JobBytes,
+		"journalBytes": &l.JournalBytes, "undoableFiles": &l.UndoableFiles, "undoableBytes": &l.UndoableBytes,
+		"undoableHour": &l.UndoableHour,
+		"jobs":         &l.Jobs, "jobsMax": &l.JobsMax, "jobBytes": &l.JobBytes,
 	}
 }
 

@@ -15,6 +15,7 @@ func OpenJournal(stateDir string, cfg *config.Config) (*journal.Journal, error) 
 	if cfg != nil {
 		opt.MaxBytes, opt.MaxAge = cfg.Limits.JournalBytes, cfg.Retention.Changes
 		opt.MaxChange = min(opt.MaxBytes, 4<<30)
+		opt.CallFiles, opt.CallBytes, opt.HourFiles = int(cfg.Limits.UndoableFiles), cfg.Limits.UndoableBytes, int(cfg.Limits.UndoableHour)
 		if opt.MaxAge == 0 {
 			opt.MaxAge = math.MaxInt64
 		}

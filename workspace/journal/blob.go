@@ -154,6 +154,8 @@ func (b *blobs) place(temp, hash, form string) error {
 	}
 	if err != nil {
 		_ = os.Remove(temp)
+	} else if fi, err := os.Lstat(name); err == nil {
+		b.j.used.add(fi.Size())
 	}
 	return err
 }

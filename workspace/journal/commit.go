@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/workspace"
 )
 
 // Commit makes the changes, all of them or none, and returns the entry. Where what is there changed since it was looked
@@ -55,6 +56,9 @@ func (t *Txn) prepare(ctx context.Context) error {
 	}
 	if len(pl.outs)+len(pl.ins)+len(pl.modes) == 0 {
 		return nil
+	}
+	if err := t.j.whole(ctx, t.disk, t.head.Whole); err != nil {
+		return err
 	}
 	removed, err := t.keep(ctx, pl)
 	if err != nil {
@@ -160,11 +164,17 @@ func (t *Txn) keep(ctx context.Context, pl *planner) (removed []Change, err erro
 	if len(t.conflicts) > 0 {
 		return nil, &ConflictError{t.conflicts}
 	}
+	if t.lost != nil {
+		return nil, t.lost
+	}
 	return removed, nil
 }
 
-// compare notes a conflict where what is kept is not what was seen there.
+// compare notes a conflict where what is kept is not what was seen there, and what should be kept whole and was not.
 func (t *Txn) compare(p tongs.Path, now State) {
+	if now.Lost != "" && t.lost == nil && slices.ContainsFunc(t.head.Whole, func(e tongs.Effect) bool { return e.Path.Contains(p) }) {
+		t.lost = &workspace.UnkeptError{Path: p, Why: now.Lost}
+	}
 	if saw, ok := t.saw[p]; ok {
 		if why := saw.differs(now); why != "" {
 			t.conflicts = append(t.conflicts, Conflict{p, why})

@@ -17,6 +17,10 @@ func identity(fs.FileInfo) string { return "" }
 
 func ownerOf(fs.FileInfo) string { return "" }
 
+func foreign(fs.FileInfo) bool { return false }
+
+func linkCount(fs.FileInfo) uint64 { return 1 }
+
 func renameAt(a *os.Root, name string, b *os.Root, newName string, exchange bool) error {
 	if exchange {
 		return errors.ErrUnsupported

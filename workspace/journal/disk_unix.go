@@ -41,6 +41,20 @@ func ownerOf(fi fs.FileInfo) string {
 	return fmt.Sprintf("%d:%d", st.Uid, st.Gid)
 }
 
+// foreign reports whether a file belongs to another user, and could not be given back to them.
+func foreign(fi fs.FileInfo) bool {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) != os.Geteuid() && os.Geteuid() != 0
+}
+
+// linkCount is how many names a file has.
+func linkCount(fi fs.FileInfo) uint64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink)
+	}
+	return 1
+}
+
 func renameAt(a *os.Root, name string, b *os.Root, newName string, exchange bool) error {
 	from, err := a.Open(".")
 	if err != nil {

@@ -35,8 +35,14 @@ type Entry struct {
 	// Undoes are the entries that it took back; Redo says that those were such entries themselves.
 	Undoes []Undone `json:"undoes,omitempty"`
 	Redo   bool     `json:"redo,omitempty"`
-	// Changes is how many paths it changed.
+	// Changes is how many paths it changed, Gone how many files and links it replaced, removed or moved.
 	Changes int `json:"changes"`
+	Gone    int `json:"gone,omitempty"`
+	// Unasked says that nobody was asked about it, since it can be undone.
+	Unasked bool `json:"unasked,omitempty"`
+	// Whole are those of its changes that are made only if they are undoable: where one turns out not to be, Commit returns
+	// a *workspace.UnkeptError and changes nothing.
+	Whole []tongs.Effect `json:"-"`
 }
 
 // Undone is an entry that another one took back, only a part of it where Part is set.
@@ -163,7 +169,12 @@ const plainChanges = 64
 
 // encode writes an entry.
 func encode(w io.Writer, e *Entry, changes []Change) error {
-	e.Changes = len(changes)
+	e.Changes, e.Gone = len(changes), 0
+	for i := range changes {
+		if c := &changes[i]; c.From != nil || c.Before.Type != Absent && c.Before.Type != Dir {
+			e.Gone++
+		}
+	}
 	if len(changes) <= plainChanges {
 		return encodeLines(w, e, changes)
 	}

@@ -21,10 +21,11 @@ type Report struct {
 	Left int64 `json:"left"`
 }
 
-// GC removes the entries that are older than MaxAge and, oldest first, as many as it takes to come below MaxBytes; then
-// every content that no entry needs. It waits until nobody makes an entry.
+// GC removes the entries that are older than MaxAge and, oldest first, as many as it takes to come below MaxBytes, but none of
+// those that are younger than MinAge; then every content that no entry needs. It waits until nobody makes an entry.
 func (j *Journal) GC(ctx context.Context) (Report, error) {
 	var rep Report
+	defer j.used.forget()
 	_ = j.Recover() // what cannot be taken back stays, and what it needs with it
 	release, err := j.lock(ctx, (*flock.Flock).TryLock)
 	if err != nil {
@@ -42,15 +43,16 @@ func (j *Journal) GC(ctx context.Context) (Report, error) {
 	if err := c.sweep(); err != nil { // what nobody needed before
 		return rep, err
 	}
-	limit := time.Now().Add(-j.opt.MaxAge)
+	now := time.Now()
+	limit, young := now.Add(-j.opt.MaxAge), now.Add(-MinAge)
 	for _, name := range names {
 		r, err := openEntry(j.file("done", name))
 		if err != nil {
 			return rep, err
 		}
-		old := r.head.Time.Before(limit)
+		at := r.head.Time
 		r.close()
-		if !old && c.rep.Left <= j.opt.MaxBytes {
+		if !at.Before(limit) && (c.rep.Left <= j.opt.MaxBytes || !at.Before(young)) {
 			break
 		}
 		if err := c.drop(name); err != nil {

@@ -45,9 +45,13 @@ type Options struct {
 	MaxFile int64
 	// MaxChange is how much one entry keeps at most: 4 GiB.
 	MaxChange int64
-	// MaxBytes and MaxAge are what GC keeps: 4 GiB and 30 days.
+	// MaxBytes and MaxAge are what GC keeps: 4 GiB and 30 days. What is younger than MinAge stays beyond MaxBytes.
 	MaxBytes int64
 	MaxAge   time.Duration
+	// CallFiles and CallBytes are how much one call may replace and still be undoable: 100 files, 64 MiB. HourFiles is how many
+	// files all calls may that nobody was asked about, in one workspace and hour: 1,000.
+	CallFiles, HourFiles int
+	CallBytes            int64
 	// NoSync leaves out what matters only when the power fails.
 	NoSync bool
 }
@@ -61,6 +65,9 @@ type Journal struct {
 
 	mu   sync.Mutex
 	last int64 // the time in the newest ID
+
+	used   usage
+	recent recentChanges
 
 	// point is called before each thing that can fail or be cut short. Tests make it do so.
 	point func(step string) error
@@ -76,6 +83,9 @@ func openWith(opt Options, point func(string) error) (*Journal, error) {
 	setDefault(&opt.MaxChange, 4<<30)
 	setDefault(&opt.MaxBytes, 4<<30)
 	setDefault(&opt.MaxAge, 30*24*time.Hour)
+	setDefault(&opt.CallFiles, 100)
+	setDefault(&opt.CallBytes, 64<<20)
+	setDefault(&opt.HourFiles, 1000)
 	if !filepath.IsAbs(opt.Dir) {
 		return nil, fmt.Errorf("journal: directory %q is not an absolute path", opt.Dir)
 	}
@@ -118,7 +128,7 @@ func (j *Journal) live() error {
 	}
 }
 
-func setDefault[N int64 | time.Duration](v *N, def N) {
+func setDefault[N int | int64 | time.Duration](v *N, def N) {
 	if *v <= 0 {
 		*v = def
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -102,7 +103,10 @@ func TestContentsAreKeptOnceAndCollected(t *testing.T) {
 	}
 }
 
-func TestCollectedBySize(t *testing.T) {
+// Beyond the bound the oldest go, once they are older than a week.
+func TestCollectedBySize(t *testing.T) { synctest.Test(t, collectedBySize) }
+
+func collectedBySize(t *testing.T) {
 	s := newSite(t, nil)
 	for i := range 4 {
 		must(t, os.WriteFile(filepath.Join(s.dir, "f"), bytes.Repeat([]byte{byte(i), byte(i * 7), 3}, 30_000), 0o644))
@@ -113,6 +117,7 @@ func TestCollectedBySize(t *testing.T) {
 	list, err := s.j.List(Filter{})
 	must(t, err)
 	s.j.opt.MaxBytes = 1200
+	time.Sleep(MinAge + time.Second)
 	rep, err := s.j.GC(t.Context())
 	must(t, err)
 	left, err := s.j.List(Filter{})

@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -29,7 +30,7 @@ func (j *Journal) Keep(ctx context.Context, c *workspace.Changing) (done func(ma
 			release()
 		}
 	}()
-	head := Entry{Roots: c.Roots}
+	head := Entry{Roots: c.Roots, Unasked: c.Undoable}
 	if call := c.Call; call != nil {
 		head.Call, head.Session, head.Agents, head.Tool = call.ID, call.Session, call.Agents, call.Tool
 	}
@@ -63,6 +64,12 @@ func (j *Journal) Keep(ctx context.Context, c *workspace.Changing) (done func(ma
 func (j *Journal) keepChange(ctx context.Context, c *workspace.Changing) (changes []Change, err error) {
 	d := newDisk(c.Roots)
 	defer d.close()
+	if c.Undoable {
+		if err := j.whole(ctx, d, c.Effects()); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, lostIn(changes)) }()
+	}
 	k := &keeper{j: j, left: j.opt.MaxChange}
 	fi, err := d.lstat(c.Path)
 	if err != nil {
@@ -103,6 +110,29 @@ func (j *Journal) keepChange(ctx context.Context, c *workspace.Changing) (change
 		change.After.Owner = change.Before.Owner
 	}
 	return append(changes, change), nil
+}
+
+// whole refuses effects of which something could not be brought back.
+func (j *Journal) whole(ctx context.Context, d *disk, effects []tongs.Effect) error {
+	for i, why := range j.undoable(ctx, d, effects) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if why != "" {
+			return &workspace.UnkeptError{Path: effects[i].Path, Why: why}
+		}
+	}
+	return nil
+}
+
+// lostIn refuses changes of which something was not kept.
+func lostIn(changes []Change) error {
+	for _, c := range changes {
+		if c.Before.Lost != "" {
+			return &workspace.UnkeptError{Path: c.Path, Why: c.Before.Lost}
+		}
+	}
+	return nil
 }
 
 func keepMove(d *disk, c *workspace.Changing, changes []Change) ([]Change, error) {

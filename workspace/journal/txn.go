@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/workspace"
 )
 
 // StagePrefix starts the name of the directories, in a root or at the top of a file system that is mounted in one, where
@@ -48,6 +49,8 @@ type Txn struct {
 	// saw are states of the disk that were seen while the transaction was filled; conflicts are those that changed since.
 	saw       map[tongs.Path]State
 	conflicts []Conflict
+	// lost is what was not kept, although head.Whole says so.
+	lost *workspace.UnkeptError
 	// steps and changes are made by Commit.
 	steps   []step
 	changes []Change
@@ -108,6 +111,7 @@ func (j *Journal) Begin(ctx context.Context, head Entry) (*Txn, error) {
 		return nil, err
 	}
 	head.ID, head.Time = j.newID()
+	head.Unasked = len(head.Whole) > 0
 	d := newDisk(head.Roots)
 	return &Txn{j: j, head: head, disk: d, tree: newTree(d), release: release, saw: map[tongs.Path]State{}}, nil
 }
