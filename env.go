@@ -227,6 +227,9 @@ type Change struct {
 	// Protected says what is special about the path, so that it is asked about each time: "protected: git runs hooks from
 	// it". The engine sets it; whoever ran the program does where the path alone does not tell.
 	Protected string `json:"protected,omitempty"`
+	// Undoable says that nothing but that it can be undone allowed it: whoever makes the change makes it only if it can be. The
+	// engine sets it.
+	Undoable bool `json:"-"`
 	// Held is set for a protected name that a program made directly: it was taken away, and waits there for a decision.
 	Held *Held `json:"-"`
 }

@@ -31,6 +31,9 @@ type decision struct {
 	notes    []string       // what a person should know before answering
 	question string
 	answered string
+	// journalled says that what is changed goes through the journal; lasting why changes cannot be undone, by their path.
+	journalled bool
+	lasting    map[tongs.Path]string
 }
 
 // decide and ask are the stages of the walk.
@@ -51,6 +54,7 @@ func (w *walk) ask(ctx context.Context) (edited bool, err error) {
 // it was approved.
 func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Effect, err error) {
 	d := w.decision
+	d.journalled, d.lasting = false, nil // what a running tool met may be done already
 	if more.Preview != nil {
 		shown := *d.plan
 		shown.Preview, shown.Kind = more.Preview, ""
@@ -106,6 +110,10 @@ func (d *decision) judge(ctx context.Context) error {
 		return nil
 	}
 	d.verdict = policy.Decide(in)
+	if d.markOwn(ctx, d.verdict, d.effects) {
+		d.verdict = policy.Decide(in)
+	}
+	defer func() { d.sayLasting(&d.verdict, d.effects) }()
 	defer d.mustCopy(ctx)
 	defer func() { d.rules = d.verdict.RuleIDs() }()
 	if d.verdict.Decision != tongs.Ask || !d.verdict.Rememberable {
@@ -121,15 +129,21 @@ func (d *decision) judge(ctx context.Context) error {
 	return nil
 }
 
-// bound returns the effects as a permit has them: a read that only the sandbox makes harmless stays bound to it. What a
-// person, a rule or the mode allowed does not.
+// bound returns the effects as a permit has them, with conditions: a read that only the sandbox makes harmless stays bound to
+// it, and a change that is free since it can be undone is made only if it still can. What a person, another rule or the mode
+// allowed is free of both.
 func (d *decision) bound() []tongs.Effect {
 	effects := slices.Clone(d.effects)
 	for i := range effects {
-		if effects[i].Confined && !d.deferred && i < len(d.verdict.Effects) {
-			by := d.verdict.Effects[i]
-			effects[i].Confined = by.Decision == tongs.PreApproved && by.Step == policy.StepDefault && by.Rule == nil
+		e := &effects[i]
+		if i >= len(d.verdict.Effects) {
+			continue
 		}
+		by := d.verdict.Effects[i]
+		if e.Confined && !d.deferred {
+			e.Confined = by.Decision == tongs.PreApproved && by.Step == policy.StepDefault && by.Rule == nil
+		}
+		e.Undoable = e.Undoable && byUndoable(by) && !slices.ContainsFunc(d.approved, e.Same)
 	}
 	return effects
 }

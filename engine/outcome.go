@@ -139,25 +139,22 @@ func below(paths map[tongs.Path]bool, p tongs.Path) bool {
 func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (asked bool, shown []tongs.Effect, err error) {
 	d.verdict, d.basis, d.rules = policy.Verdict{Decision: tongs.PreApproved, By: "what it changed is free"}, nil, nil
 	groups := changed(changes)
+	if err := d.checkChanges(ctx, groups); err != nil {
+		return false, nil, dropped(err)
+	}
+	relied := map[tongs.Path]bool{}
 	for _, c := range classes {
-		if len(groups[c]) == 0 {
+		group := groups[c]
+		if len(group) == 0 {
 			continue
 		}
-		check := d.check
-		if c.over {
-			check = d.checkNew
-		}
-		group, err := check(groups[c])
-		if err != nil {
-			return asked, shown, dropped(err)
-		}
 		protect(changes, group)
+		v, basis, err := d.judgeAs(ctx, c, group)
 		before := len(shown)
 		shown = append(shown, group[:min(len(group), max(maxShown-len(shown), 0))]...)
 		if reason := d.caller.outside(group); reason != "" {
 			return asked, shown, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", reason))
 		}
-		v, basis, err := d.judgeAs(ctx, c, group)
 		if err != nil {
 			return asked, shown, err
 		}
@@ -168,11 +165,41 @@ func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (as
 			d.verdict = v
 		}
 		asked = asked || v.Decision == tongs.Ask
+		for i, e := range group {
+			relied[e.Path] = relied[e.Path] || e.Undoable && byUndoable(v.Effects[i])
+		}
+	}
+	for i := range changes { // where somebody is asked, they decide about what cannot be undone, too
+		c := &changes[i]
+		c.Undoable = !asked && (relied[c.Path] || c.From != nil && relied[*c.From])
 	}
 	if d.verdict.Decision == tongs.Blocked {
 		return asked, shown, dropped(tongs.Errorf(tongs.CodeBlocked, "%s", d.verdict.Reason).With("rule", d.verdict.By))
 	}
 	return asked, shown, nil
+}
+
+// checkChanges makes the effects of changes complete, all of them before any is judged: what is undoable depends on how much
+// the call changes.
+func (d *decision) checkChanges(ctx context.Context, groups map[class][]tongs.Effect) error {
+	var all [][]tongs.Effect
+	for _, c := range classes {
+		if len(groups[c]) == 0 {
+			continue
+		}
+		check := d.check
+		if c.over {
+			check = d.checkNew
+		}
+		group, err := check(groups[c])
+		if err != nil {
+			return err
+		}
+		groups[c], all = group, append(all, group)
+	}
+	d.journalled = true
+	d.setUndoable(ctx, all...)
+	return nil
 }
 
 // protect says at each change what is special about its path.
@@ -198,7 +225,8 @@ func protect(changes []tongs.Change, checked []tongs.Effect) {
 }
 
 // judgeAs decides effects by the rules of a tool.
-func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (policy.Verdict, policy.Basis, error) {
+func (d *decision) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (policy.Verdict, policy.Basis, error) {
+	w := d.walk
 	own := c.kind.FileTool()
 	spec := &own
 	if entry, ok := w.engine.supplies.Set().Lookup(own.Name); ok && entry.Kind == tongs.SourceBuiltin {
@@ -217,7 +245,12 @@ func (w *walk) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (po
 	if in.Grants, err = w.engine.opt.Grants.Find(ctx, in.Key); err != nil {
 		return policy.Verdict{}, policy.Basis{}, fmt.Errorf("remembered approvals could not be read: %w", err)
 	}
-	return policy.Decide(in), in.Basis(), nil
+	v := policy.Decide(in)
+	if d.markOwn(ctx, v, effects) {
+		v = policy.Decide(in)
+	}
+	d.sayLasting(&v, effects)
+	return v, in.Basis(), nil
 }
 
 // newOutcomeQuestion asks which of the changes to keep. It is bound to all of them, and lists some.

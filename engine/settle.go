@@ -130,14 +130,27 @@ func (w *walk) settleOutcome(ctx context.Context, o Outcome) (err error) {
 			made = append(made, c)
 		}
 	}
-	keep, err := w.decideChanges(ctx, o, made, notes)
-	if err == nil && len(keep) > 0 {
-		err = o.Keep(ctx, keep)
-	}
-	if err != nil || len(planted) == 0 {
+	if err := w.keepChanges(ctx, o, made, notes); err != nil || len(planted) == 0 {
 		return err
 	}
 	return w.settlePlanted(ctx, o, planted)
+}
+
+// keepChanges decides what programs did to a copy, and keeps it. What was free since it could be undone, and turns out not to
+// be, is decided again.
+func (w *walk) keepChanges(ctx context.Context, o Outcome, made []tongs.Change, notes []string) error {
+	for range maxNeeds {
+		keep, err := w.decideChanges(ctx, o, made, notes)
+		if err == nil && len(keep) > 0 {
+			err = o.Keep(ctx, keep)
+		}
+		need, again := errors.AsType[*tongs.Need](err)
+		if !again {
+			return err
+		}
+		w.unkept = append(w.unkept, need.Effects...)
+	}
+	return dropped(tongs.Errorf(tongs.CodeStaleFile, "gave up after %d attempts to keep the changes", maxNeeds))
 }
 
 // decideChanges decides what programs did to a copy, and returns what of it is kept.

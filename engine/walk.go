@@ -43,7 +43,8 @@ type walk struct {
 	decision decision
 	// direct means that it turned out that the program cannot be run on a copy.
 	direct bool
-	sent   []string // what earlier runs changed already
+	unkept []tongs.Effect // what turned out not to be undoable
+	sent   []string       // what earlier runs changed already
 	// running is the last run of the tool, until what its programs did is settled; settled is what became of that.
 	running *running
 	settled *tongs.Settled
@@ -269,8 +270,12 @@ func (w *walk) makePlan(ctx context.Context) (err error) {
 	if !w.spec.Source.BuiltIn() && !slices.ContainsFunc(effects, w.runsElsewhere) {
 		effects = append(effects, tongs.Effect{Kind: tongs.EffectExecute, Unknown: true, Why: "runs outside this program"})
 	}
-	if d.effects, err = w.check(merge(effects, d.needed)); err != nil || !w.call.DryRun {
+	if d.effects, err = w.check(merge(effects, d.needed)); err != nil {
 		return err
+	}
+	d.markUndoable(ctx)
+	if !w.call.DryRun {
+		return nil
 	}
 	return d.rehearsable(ctx)
 }
@@ -388,6 +393,9 @@ func (w *walk) addNeed(need *tongs.Need) {
 	d.needed = merge(slices.Clone(need.Effects), d.needed)
 	d.notes = append(slices.Clip(d.notes), need.Reason)
 	w.direct = w.direct || need.Direct
+	if need.Lasting {
+		w.unkept = append(w.unkept, need.Effects...)
+	}
 	if len(w.sent) > 0 {
 		d.approved = nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/internal/text"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
@@ -320,6 +321,25 @@ func touched(changes []tongs.Change) (paths []tongs.Path) {
 	return paths
 }
 
+// undoable are the effects of those changes that are made only if they can be undone.
+func undoable(keep []tongs.Change) (effects []tongs.Effect) {
+	for _, c := range keep {
+		if !c.Undoable {
+			continue
+		}
+		if c.From != nil {
+			effects = append(effects, tongs.Effect{Kind: tongs.EffectDelete, Path: *c.From})
+		}
+		if c.Kind == tongs.Deleted || c.Was != "" && c.Was != c.Type {
+			effects = append(effects, tongs.Effect{Kind: tongs.EffectDelete, Path: c.Path})
+		}
+		if c.Kind != tongs.Deleted {
+			effects = append(effects, tongs.Effect{Kind: tongs.EffectWrite, Path: c.Path})
+		}
+	}
+	return effects
+}
+
 // maxPaths is how many of the changes that were made a result tells of.
 const maxPaths = 30
 
@@ -335,6 +355,7 @@ func (c *commands) head() journal.Entry {
 
 // commit makes what was kept hold, all of it or nothing.
 func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.Change, told *tongs.Changed) error {
+	told.Paths = nil
 	paths := make([]string, len(keep))
 	for i, k := range keep {
 		paths[i] = k.Path.String()
@@ -354,7 +375,13 @@ func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.
 		return err
 	}
 	defer unlock()
-	entry, err := set.Commit(ctx, c.opt.Changes, c.head(), paths)
+	head := c.head()
+	head.Whole = undoable(keep)
+	entry, err := set.Commit(ctx, c.opt.Changes, head, paths)
+	if unkept, ok := errors.AsType[*workspace.UnkeptError](err); ok {
+		told.Paths = nil
+		return &tongs.Need{Effects: head.Whole, Reason: unkept.Error(), Lasting: true}
+	}
 	if conflict, ok := errors.AsType[*journal.ConflictError](err); ok {
 		told.Paths = nil
 		return tongs.Errorf(tongs.CodeStaleFile,
