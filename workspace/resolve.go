@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
@@ -183,7 +184,7 @@ func (k *walker) descend(name string, last bool) error {
 	case fi.Mode()&fs.ModeSymlink != 0 && (!last || k.follow):
 		return k.followLink(next, host)
 	case fi.Mode()&fs.ModeSymlink == 0 && !fi.IsDir() && (!last || k.wantDir):
-		return badPath("path %q: %q is a file, not a directory", k.spelling, next.String())
+		return badPath("path %q: %q is a file, not a directory%w", k.spelling, next.String(), causeOf{syscall.ENOTDIR})
 	}
 	k.cur = k.w.owned(k.cur.Join(diskName(k.w.Host(k.cur), name)))
 	return nil
@@ -196,8 +197,8 @@ func (k *walker) followLink(link tongs.Path, host string) error {
 	}
 	k.via = link.String() + " → " + target
 	if k.links++; k.links > maxLinks {
-		return badPath("path %q leads through more than %d symbolic links, the last one %s; they seem to form a loop",
-			k.spelling, maxLinks, k.via)
+		return badPath("path %q leads through more than %d symbolic links, the last one %s; they seem to form a loop%w",
+			k.spelling, maxLinks, k.via, causeOf{syscall.ELOOP})
 	}
 	if target == "" || len(target) > maxSpelling || !utf8.ValidString(target) {
 		return badPath("path %q: the link %q points to %q, which is not a path that can be used here",

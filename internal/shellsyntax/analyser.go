@@ -28,6 +28,8 @@ type analyser struct {
 	onward bool
 	// full is true once there were too many effects to tell.
 	full bool
+	// obstacles are the files that keep commands from writing below their names.
+	obstacles []obstacle
 	// traps follow the traps met once more, in the state that the shell has by the end.
 	traps []func(*state)
 	// ending is set while they are.

@@ -114,7 +114,7 @@ func cdBuiltin(a *analyser, c ctx, st *state, words []arg) {
 		return
 	}
 	a.workIn(st, to)
-	st.chdir(to.text)
+	st.chdir(to.text, a.isThere(st, to))
 }
 
 // steered reports whether the shell starts with a value for the variable.

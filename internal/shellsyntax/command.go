@@ -131,11 +131,13 @@ func Analyse(src string, w World, opt Options) (*Analysis, error) {
 	if err := a.script(c, st, src, syntax.LangBash); err != nil {
 		return nil, err
 	}
+	a.overcome(0)
 	if opt.POSIX {
-		other := newState(opt)
+		other, first := newState(opt), len(a.commands)
 		if err := a.script(c, other, src, syntax.LangPOSIX); err != nil {
 			return nil, err
 		}
+		a.overcome(first)
 		st.merge(other)
 	}
 	an := a.result()

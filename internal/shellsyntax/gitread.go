@@ -194,7 +194,7 @@ func (a *analyser) gitWord(st *state, w arg) bool {
 		if rest, ok := strings.CutPrefix(file, "./"); ok || strings.HasPrefix(file, "../") {
 			file = rest
 		} else if file != "" {
-			a.located(tongs.EffectRead, file, w.text) // from the top of the repository
+			a.located(tongs.EffectRead, file, false) // from the top of the repository
 		}
 		return file != "" && a.gitPath(st, exactly(file))
 	}

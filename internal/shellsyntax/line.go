@@ -3,6 +3,7 @@ package shellsyntax
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -116,4 +117,19 @@ func literalWord(w *syntax.Word) bool {
 		}
 	}
 	return true
+}
+
+// plainCd reports whether a statement is nothing but the builtin cd with literal words, which the shell drops for no reason.
+func plainCd(st *state, s *syntax.Stmt) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(s.Redirs) > 0 || s.Background || s.Coprocess || len(call.Assigns) > 0 || len(call.Args) == 0 ||
+		call.Args[0].Lit() != "cd" || st.funcs["cd"] != nil {
+		return false
+	}
+	if _, alias := st.aliases["cd"]; alias {
+		return false
+	}
+	return !slices.ContainsFunc(call.Args, func(w *syntax.Word) bool {
+		return w.Lit() == "" || strings.ContainsAny(w.Lit(), "*?[{~\\")
+	})
 }

@@ -1,9 +1,11 @@
 package shellsyntax
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/tongs-ai/tongs"
 )
@@ -37,12 +39,13 @@ func (a *analyser) named(st *state, kind tongs.EffectKind, spelling, shown strin
 		return
 	}
 	for _, dir := range dirs {
-		a.located(kind, join(dir, spelling), shown)
+		a.located(kind, join(dir, spelling), slices.Contains(st.stays, dir))
 	}
 }
 
-// located adds the effect on a path as seen from where the command starts.
-func (a *analyser) located(kind tongs.EffectKind, spelling, shown string) {
+// located adds the effect on a path as seen from where the command starts. Unlikely is set where that is meant only if a cd
+// failed whose target is there: such a path outside is nothing that must be asked about.
+func (a *analyser) located(kind tongs.EffectKind, spelling string, unlikely bool) {
 	if a.lookups++; a.lookups > maxPaths {
 		a.unknown(kind, "the command names too many paths to be followed")
 		return
@@ -52,6 +55,14 @@ func (a *analyser) located(kind tongs.EffectKind, spelling, shown string) {
 		return
 	}
 	p, err := a.resolve(kind, spelling)
+	if (errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)) && kind != tongs.EffectRead {
+		a.unknown(kind, kind.String()+"s "+spelling+", which leads nowhere now")
+		return
+	}
+	for up := spelling; errors.Is(err, syscall.ENOTDIR) && strings.Contains(up, "/"); { // there is nothing to be read below a file
+		up = up[:strings.LastIndexByte(up, '/')]
+		p, err = a.resolve(kind, up)
+	}
 	if err == nil {
 		a.effect(tongs.Effect{Kind: kind, Path: p})
 		return
@@ -59,7 +70,7 @@ func (a *analyser) located(kind tongs.EffectKind, spelling, shown string) {
 	e := tongs.Effect{Kind: kind, Unknown: true, Why: kind.String() + "s " + spelling + ", which is not inside the workspace"}
 	switch {
 	case kind != tongs.EffectRead:
-		e.MustAsk = true
+		e.MustAsk = !unlikely
 	case a.shown(spelling):
 		return
 	case path.Clean(spelling) == "/", inside(path.Clean(spelling), "/proc"):
@@ -156,6 +167,23 @@ func (a *analyser) reads(st *state, words []arg, none string) {
 	}
 }
 
+// isThere reports whether a word names a directory that is there now, wherever the shell is likely to be, and that nothing
+// before is known to change.
+func (a *analyser) isThere(st *state, word arg) bool {
+	likely := st.clone()
+	likely.dirs = st.likely()
+	if !a.isDir(likely, word) {
+		return false
+	}
+	for _, dir := range likely.dirs {
+		p, err := a.w.Resolve(join(dir, word.text))
+		if err != nil || slices.ContainsFunc(a.effects, func(e tongs.Effect) bool { return changesPath(e, p) }) {
+			return false
+		}
+	}
+	return true
+}
+
 // isDir reports whether a word surely names a directory, in every directory that the shell may be in.
 func (a *analyser) isDir(st *state, word arg) bool {
 	if !word.exact() || a.w.IsDir == nil || a.w.Resolve == nil || len(st.dirs) == 0 {
@@ -174,6 +202,7 @@ func (a *analyser) isDir(st *state, word arg) bool {
 // may hold anything that steers the program.
 func (a *analyser) workIn(st *state, word arg) *state {
 	there := st.clone()
+	there.stays = nil
 	if !word.exact() {
 		there.dirs = nil
 		a.unknown(tongs.EffectRead, "it works in a directory that is only known when it runs: "+word.src)
@@ -186,7 +215,7 @@ func (a *analyser) workIn(st *state, word arg) *state {
 	there.dirs = nil
 	for _, dir := range dirs {
 		there.dirs = append(there.dirs, join(dir, word.text))
-		a.located(tongs.EffectRead, join(dir, word.text), word.text)
+		a.located(tongs.EffectRead, join(dir, word.text), false)
 	}
 	if len(dirs) == 0 {
 		a.unknown(tongs.EffectRead, "it works in a directory that is only known when it runs: "+word.src)

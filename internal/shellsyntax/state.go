@@ -20,6 +20,8 @@ type state struct {
 	// dirs are the directories that the shell may be in, as spelled from the one it started in (""). Empty means
 	// that it is not known.
 	dirs []string
+	// stays are those of dirs that the shell is in only if a cd failed whose target is there.
+	stays []string
 	// moved is the directory after a cd that was the last command and succeeded, nil where there was none.
 	moved *string
 	// args are the positional parameters that a function or a script was called with, where argsKnown.
@@ -47,7 +49,7 @@ func newState(opt Options) *state {
 func (st *state) clone() *state {
 	c := *st
 	c.funcs, c.aliases = maps.Clone(st.funcs), maps.Clone(st.aliases)
-	c.dirs, c.exports = slices.Clone(st.dirs), st.exports.clone()
+	c.dirs, c.stays, c.exports = slices.Clone(st.dirs), slices.Clone(st.stays), st.exports.clone()
 	return &c
 }
 
@@ -74,9 +76,9 @@ func (st *state) merge(o *state) {
 		st.setAlias(name, words)
 	}
 	if len(st.dirs) == 0 || len(o.dirs) == 0 {
-		st.dirs = nil
+		st.setDirs(nil, nil)
 	} else {
-		st.setDirs(union(st.dirs, o.dirs))
+		st.setDirs(union(st.dirs, o.dirs), union(st.likely(), o.likely()))
 	}
 	st.exports.merge(o.exports)
 	st.moved = nil
@@ -106,11 +108,23 @@ func (st *state) setAlias(name string, words []string) {
 	st.aliases[name] = words
 }
 
-func (st *state) setDirs(dirs []string) {
+// setDirs sets the directories that the shell may be in. Where it is in another one than the likely ones, a cd failed whose
+// target is there.
+func (st *state) setDirs(dirs, likely []string) {
 	if len(dirs) > maxDirs {
 		dirs = nil
 	}
-	st.dirs = dirs
+	st.dirs, st.stays = dirs, nil
+	for _, dir := range dirs {
+		if !slices.Contains(likely, dir) {
+			st.stays = append(st.stays, dir)
+		}
+	}
+}
+
+// likely are the directories that the shell may be in although no cd failed whose target is there.
+func (st *state) likely() []string {
+	return slices.DeleteFunc(slices.Clone(st.dirs), func(dir string) bool { return slices.Contains(st.stays, dir) })
 }
 
 // child returns the state of another shell that this one starts: its arguments are not known, and what functions it
@@ -132,32 +146,39 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// chdir changes the directory as cd does, which takes .. off the spelling.
-func (st *state) chdir(name string) {
+// chdir changes the directory as cd does, which takes .. off the spelling. There is set where the target is a directory now.
+func (st *state) chdir(name string, there bool) {
 	st.moved = nil
 	if len(st.dirs) == 0 && !path.IsAbs(name) {
 		return
 	}
+	var likely []string
+	if !there {
+		likely = st.likely()
+	}
 	if path.IsAbs(name) {
 		to := path.Clean(name)
-		st.setDirs(union(st.dirs, []string{to}))
+		st.setDirs(union(st.dirs, []string{to}), append(likely, to))
 		st.moved = &to
 		return
 	}
 	var to []string
 	for _, dir := range st.dirs {
-		to = append(to, path.Clean(join(dir, name)))
+		at := path.Clean(join(dir, name))
+		if to = append(to, at); !slices.Contains(st.stays, dir) {
+			likely = append(likely, at)
+		}
 	}
 	if len(to) == 1 {
 		st.moved = &to[0]
 	}
-	st.setDirs(union(st.dirs, to))
+	st.setDirs(union(st.dirs, to), likely)
 }
 
 // succeeded refines the state by the knowledge that the command before succeeded.
 func (st *state) succeeded() {
 	if st.moved != nil {
-		st.dirs = []string{*st.moved}
+		st.dirs, st.stays = []string{*st.moved}, nil
 	}
 }
 

@@ -20,7 +20,7 @@ func (a *analyser) stmts(c ctx, st *state, list []*syntax.Stmt) {
 func (a *analyser) line(c ctx, st *state, list []*syntax.Stmt) {
 	before := st.clone()
 	a.stmts(c, st, list)
-	if slices.ContainsFunc(list, func(s *syntax.Stmt) bool { return !c.facts.steady(s) }) {
+	if slices.ContainsFunc(list, func(s *syntax.Stmt) bool { return !c.facts.steady(s) }) && !(len(list) == 1 && plainCd(before, list[0])) {
 		st.merge(before)
 	}
 }

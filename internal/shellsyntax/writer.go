@@ -160,7 +160,7 @@ func copyProgram(a *analyser, c ctx, st *state, words []arg) {
 	}
 	for _, w := range from {
 		a.taken(st, name, w, g)
-		a.placed(st, name, w, to, inDir, g)
+		a.placed(c, st, name, w, to, inDir, g)
 	}
 }
 
@@ -181,7 +181,7 @@ func (a *analyser) taken(st *state, name string, w arg, g given) {
 }
 
 // placed adds the writes at the destination of one source.
-func (a *analyser) placed(st *state, name string, from, to arg, inDir bool, g given) {
+func (a *analyser) placed(c ctx, st *state, name string, from, to arg, inDir bool, g given) {
 	deep := name == "mv" || g.has("r", "R", "a", "recursive", "archive")
 	if deep && !(name == "mv" && from.exact() && !a.isDir(st, from) && a.knownFile(st, tongs.EffectDelete, from)) {
 		a.unknown(tongs.EffectWrite, name+" may write a whole directory to "+to.src)
@@ -190,8 +190,12 @@ func (a *analyser) placed(st *state, name string, from, to arg, inDir bool, g gi
 		a.path(st, tongs.EffectWrite, arg{form: formOpaque, src: to.src})
 		return
 	}
-	dir := a.isDir(st, to)
-	if !dir && !inDir && !strings.HasSuffix(to.text, "/") {
+	dir, whole := a.isDir(st, to), g.has("T", "no-target-directory") || name == "ln" && g.has("n", "no-dereference")
+	switch {
+	case inDir || strings.HasSuffix(to.text, "/"):
+	case name != "cp" && (whole || !dir):
+		a.replaced(st, to, whole)
+	case !dir || whole:
 		a.path(st, tongs.EffectWrite, to)
 	}
 	if g.has("T", "no-target-directory") {
@@ -202,7 +206,9 @@ func (a *analyser) placed(st *state, name string, from, to arg, inDir bool, g gi
 		a.unknown(tongs.EffectWrite, name+" writes files that are only known when it runs to "+to.src)
 		return
 	}
-	a.path(st, tongs.EffectWrite, exactly(strings.TrimSuffix(to.text, "/")+"/"+base))
+	if !a.inTheWay(c, st, name, to) {
+		a.path(st, tongs.EffectWrite, exactly(strings.TrimSuffix(to.text, "/")+"/"+base))
+	}
 }
 
 // knownFile reports whether a word names something that exists now, as an effect of the kind would find it.
