@@ -9,3 +9,10 @@ type Holder interface {
 	// unlocks the paths; changed says in words what was changed, empty for nothing.
 	Hold(ctx context.Context, effects []Effect) (release func(changed string), err error)
 }
+
+// Namer may be implemented by the FileView of a plan, for a tool that changes directories as a whole: it names what is special
+// in them in its plan, so that a person is asked about everything at once.
+type Namer interface {
+	// Protected reports whether writing or deleting p must be decided by its name, and why.
+	Protected(p Path) (why string, ok bool)
+}

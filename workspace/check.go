@@ -11,15 +11,20 @@ import (
 
 // Check makes the effects of a plan complete, whatever the tool that planned them forgot, and refuses those that are
 // not what they say. Every path must be canonical, with no link on the way (INVALID_PATH); only the name itself may be
-// a link, and not for writing. Nothing in a read-only root is written or deleted, and neither a root nor a .git
+// a link, and not for writing, unless the same plan deletes the link first. Nothing in a read-only root is written or deleted, and neither a root nor a .git
 // directory is deleted (PERMISSION_DENIED). Writes and deletes get the version of what is there. Writing or deleting
 // protected names, deleting a directory that has some, and reading secrets become MustAsk, changing instructions for agents
 // Steers, and deletes NoGrant.
 // What a tool set itself is kept.
 func (w *Workspace) Check(effects []tongs.Effect) ([]tongs.Effect, error) {
+	return w.checkAmong(effects, effects)
+}
+
+// checkAmong is Check for some of the effects of a plan.
+func (w *Workspace) checkAmong(effects, plan []tongs.Effect) ([]tongs.Effect, error) {
 	out := slices.Clone(effects)
 	for i := range out {
-		if err := w.checkEffect(&out[i]); err != nil {
+		if err := w.checkEffect(&out[i], plan); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +51,7 @@ func (w *Workspace) CheckNew(effects []tongs.Effect) ([]tongs.Effect, error) {
 	return out, nil
 }
 
-func (w *Workspace) checkEffect(e *tongs.Effect) error {
+func (w *Workspace) checkEffect(e *tongs.Effect, plan []tongs.Effect) error {
 	switch e.Kind {
 	case tongs.EffectRead, tongs.EffectWrite:
 	case tongs.EffectDelete:
@@ -69,7 +74,7 @@ func (w *Workspace) checkEffect(e *tongs.Effect) error {
 	}
 	h, name, err := w.parent(e.Path)
 	switch {
-	case missing(err):
+	case missing(err), e.Kind == tongs.EffectWrite && w.goesFirst(e.Path, err, plan):
 		w.flag(e, stat{})
 		if e.Kind != tongs.EffectRead && e.Version == "" {
 			e.Version = tongs.Absent
@@ -83,17 +88,40 @@ func (w *Workspace) checkEffect(e *tongs.Effect) error {
 		return fail(e.Kind.String(), e.Path, err)
 	}
 	defer h.close()
-	return w.checkTarget(e, h, name)
+	return w.checkTarget(e, h, name, plan)
 }
 
-func (w *Workspace) checkTarget(e *tongs.Effect, h handle, name string) error {
+// replacing reports whether a plan deletes what is at p before something comes there. A plan that runs a program or sends
+// something does not count: only a tool that changes files itself keeps that order.
+func replacing(plan []tongs.Effect, p tongs.Path) bool {
+	return !slices.ContainsFunc(plan, func(e tongs.Effect) bool { return !e.Kind.OnPath() || e.Unknown }) &&
+		slices.ContainsFunc(plan, func(e tongs.Effect) bool { return e.Kind == tongs.EffectDelete && e.Path == p })
+}
+
+// goesFirst reports whether p could not be reached since something is on the way that is no directory, and the plan replaces
+// that.
+func (w *Workspace) goesFirst(p tongs.Path, err error, plan []tongs.Effect) bool {
+	if !errors.Is(err, errLink) && !errors.Is(err, syscall.ENOTDIR) {
+		return false
+	}
+	for p.Rel != "." {
+		p = p.Dir()
+		if h, _, err := w.parent(p); err == nil {
+			h.close()
+			return replacing(plan, p)
+		}
+	}
+	return false
+}
+
+func (w *Workspace) checkTarget(e *tongs.Effect, h handle, name string, plan []tongs.Effect) error {
 	st, err := h.lstat(name)
 	if err != nil && !missing(err) {
 		return fail(e.Kind.String(), e.Path, err)
 	}
 	switch e.Kind {
 	case tongs.EffectWrite:
-		if st.typ == tongs.FileSymlink {
+		if st.typ == tongs.FileSymlink && !replacing(plan, e.Path) {
 			return badPath("path %q is a symbolic link; resolve it and write to what it leads to", e.Path.String())
 		}
 	case tongs.EffectDelete:

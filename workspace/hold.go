@@ -53,9 +53,6 @@ func (w *Workspace) LockAll(ctx context.Context, paths ...tongs.Path) (unlock fu
 func (f *files) mayHold(effects []tongs.Effect) error {
 	var open []tongs.Effect
 	for _, e := range effects {
-		if len(open) == maxRuled {
-			break
-		}
 		ok, err := f.heldBy(e)
 		if err != nil {
 			return err
@@ -64,10 +61,14 @@ func (f *files) mayHold(effects []tongs.Effect) error {
 			open = append(open, tongs.Effect{Kind: e.Kind, Path: e.Path})
 		}
 	}
-	if len(open) > 0 {
-		return f.need("nobody decided to change it", open...)
+	if len(open) == 0 {
+		return nil
 	}
-	return nil
+	open, err := f.w.checkAmong(open, f.permit.Effects())
+	if err != nil {
+		return err
+	}
+	return &tongs.Need{Effects: open, Reason: open[0].Path.String() + ": nobody decided to change it"}
 }
 
 // mayKeep checks that what was decided as something that can be undone still can be.
@@ -100,6 +101,9 @@ func (f *files) heldBy(want tongs.Effect) (bool, error) {
 		case e.Kind != want.Kind:
 		case !e.Unknown && e.Path == want.Path && (e.ByName() || !protected):
 			now, err := f.w.stateAt(e.Path, e.Version)
+			if f.w.goesFirst(e.Path, err, decided) {
+				now, err = parseVersion(tongs.Absent), nil
+			}
 			if err != nil {
 				return false, fail("look at", e.Path, err)
 			}

@@ -27,6 +27,11 @@ func (v view) ResolveEntry(name string) (tongs.Path, error) { return v.w.Resolve
 
 func (v view) Host(p tongs.Path) string { return v.w.Host(p) }
 
+var _ tongs.Namer = view{}
+
+// Protected implements tongs.Namer.
+func (v view) Protected(p tongs.Path) (why string, ok bool) { return v.w.Protected(p) }
+
 func (v view) Stat(p tongs.Path) (tongs.FileInfo, error) {
 	h, name, err := v.w.parent(p)
 	if err != nil {

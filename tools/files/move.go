@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/seen"
 	"github.com/tongs-ai/tongs/internal/text"
 )
 
@@ -155,13 +156,13 @@ func runMove(ctx context.Context, env *tongs.Env, in MoveInput) (out MoveOutput,
 // the older record stays, and the next change asks for the file to be read again.
 func moveSeen(ctx context.Context, env *tongs.Env, m moving) {
 	from, to := m.from.Path, m.to.Path
-	var rec, replaced seen
-	if _, err := env.State.Load(ctx, seenKey(from), &rec); err != nil {
+	rec, err := seen.Load(ctx, env.State, from)
+	if err != nil {
 		return
 	}
 	if rec.Version == "" {
-		if known, err := env.State.Load(ctx, seenKey(to), &replaced); err == nil && known {
-			_ = remember(ctx, env.State, to, seen{})
+		if replaced, err := seen.Load(ctx, env.State, to); err == nil && replaced.Version != "" {
+			_ = seen.Save(ctx, env.State, to, seen.Record{})
 		}
 		return
 	}
@@ -173,7 +174,7 @@ func moveSeen(ctx context.Context, env *tongs.Env, m moving) {
 		}
 		rec.Version = version
 	}
-	if remember(ctx, env.State, to, rec) == nil {
-		_ = remember(ctx, env.State, from, seen{})
+	if seen.Save(ctx, env.State, to, rec) == nil {
+		_ = seen.Save(ctx, env.State, from, seen.Record{})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/seen"
 	"github.com/tongs-ai/tongs/internal/text"
 )
 
@@ -91,7 +92,7 @@ func (t *tools) read(ctx context.Context, env *tongs.Env, in ReadInput) (out Rea
 		return ReadOutput{}, fault(err)
 	}
 	rec.Hash = r.hash
-	if err := remember(ctx, env.State, p, rec); err != nil {
+	if err := seen.Save(ctx, env.State, p, rec); err != nil {
 		return ReadOutput{}, err
 	}
 	return r.out, nil

@@ -9,35 +9,21 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/seen"
 	"github.com/tongs-ai/tongs/internal/text"
 )
 
 const (
-	// maxHashed is the size up to which the content of a seen file is remembered, by its hash, so that a file that was
-	// rewritten with the same content is not stale.
-	maxHashed = 8 << 20
-	// maxVersioned is the size up to which its version is: of a large file that changed just now, that takes reading
-	// all of it. Above, size and time must do.
+	maxHashed = seen.MaxHashed
+	// maxVersioned is the size up to which the version of a seen file is remembered: of a large file that changed just now,
+	// that takes reading all of it. Above, size and time must do.
 	maxVersioned = 32 << 20
 )
 
-// bySize stands for the version of a file that is too large to have one taken.
-const bySize tongs.Version = "size and time"
-
-// seen is what a session remembers of a file that it read or wrote. An empty Version is none.
-type seen struct {
-	Version  tongs.Version `json:"version"`
-	Size     int64         `json:"size"`
-	Modified time.Time     `json:"modified,omitzero"`
-	Hash     string        `json:"hash,omitempty"`
-}
-
-func seenKey(p tongs.Path) string { return "files:seen:" + p.String() }
-
 // look returns what there is to remember of an open file.
-func look(f tongs.File) (rec seen, err error) {
+func look(f tongs.File) (rec seen.Record, err error) {
 	info := f.Info()
-	rec = seen{Version: bySize, Size: info.Size, Modified: info.Modified}
+	rec = seen.Record{Version: seen.BySize, Size: info.Size, Modified: info.Modified}
 	if info.Size <= maxVersioned {
 		rec.Version, err = f.Version()
 	}
@@ -55,15 +41,14 @@ func hashOf(data []byte) string {
 // checkSeen returns STALE_FILE if the session saw the file at p in another state than the current one, which info
 // describes. State that cannot be read refuses.
 func checkSeen(ctx context.Context, state tongs.StateView, v tongs.FileView, info tongs.FileInfo, current tongs.Version) error {
-	var rec seen
-	known, err := state.Load(ctx, seenKey(info.Path), &rec)
+	rec, err := seen.Load(ctx, state, info.Path)
 	if err != nil {
-		return fmt.Errorf("what the session saw of %s could not be loaded: %w", info.Path, err)
+		return err
 	}
 	switch {
-	case !known || rec.Version == "" || rec.Version == current:
+	case rec.Version == "" || rec.Version == current:
 		return nil
-	case rec.Version == bySize && rec.Size == info.Size && rec.Modified.Equal(info.Modified):
+	case rec.Version == seen.BySize && rec.Size == info.Size && rec.Modified.Equal(info.Modified):
 		return nil
 	}
 	if rec.Hash != "" && info.Size == rec.Size {
@@ -97,20 +82,12 @@ func sameContent(ctx context.Context, v tongs.FileView, p tongs.Path, hash strin
 	return hex.EncodeToString(sum.Sum(nil)) == hash, fault(err)
 }
 
-// remember records the state in which the session saw a file.
-func remember(ctx context.Context, state tongs.State, p tongs.Path, rec seen) error {
-	if err := state.Save(ctx, seenKey(p), rec); err != nil {
-		return fmt.Errorf("what the session saw of %s could not be saved: %w", p, err)
-	}
-	return nil
-}
-
 // rememberWritten records the state after a write of ours. The write stands even if that fails; then the older record
 // stays, and the next change asks for the file to be read again.
 func rememberWritten(ctx context.Context, env *tongs.Env, p tongs.Path, version tongs.Version, data []byte) {
-	rec := seen{Version: version, Size: int64(len(data)), Hash: hashOf(data)}
+	rec := seen.Record{Version: version, Size: int64(len(data)), Hash: hashOf(data)}
 	if info, err := env.Files.Stat(p); err == nil && info.Size == rec.Size {
 		rec.Modified = info.Modified
 	}
-	_ = remember(context.WithoutCancel(ctx), env.State, p, rec)
+	_ = seen.Save(context.WithoutCancel(ctx), env.State, p, rec)
 }

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/seen"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
@@ -33,17 +36,17 @@ func (t *tools) plan(ctx context.Context, v *tongs.View, r request) (*tongs.Plan
 		Message: message(r, entries, net),
 		Preview: func(ctx context.Context) (string, error) { return t.preview(ctx, v.Files, net, u.Conflicts), nil },
 	}
-	for _, e := range effects(net, true) {
-		if e.Version, err = v.Files.Version(e.Path); err != nil {
-			return nil, err
-		}
-		plan.Effects = append(plan.Effects, e)
+	named := func(tongs.Path) bool { return false }
+	if names, ok := v.Files.(tongs.Namer); ok {
+		named = func(p tongs.Path) bool { _, ok := names.Protected(p); return ok }
 	}
+	plan.Effects = effects(net, named)
 	return plan, nil
 }
 
-// effects are what changes do; with top, where a directory goes or comes as a whole, only what is done to that.
-func effects(net []journal.Net, top bool) (list []tongs.Effect) {
+// effects are what changes do. Where a directory goes or comes as a whole, that is what is done to the directory and to what is
+// named in it; where named is nil, to everything in it.
+func effects(net []journal.Net, named func(tongs.Path) bool) (list []tongs.Effect) {
 	seen := map[target]bool{}
 	add := func(kind tongs.EffectKind, p tongs.Path) {
 		key := target{Kind: kind, Path: p}
@@ -59,23 +62,19 @@ func effects(net []journal.Net, top bool) (list []tongs.Effect) {
 		}
 	}
 	for _, n := range net {
-		if top && !n.Top {
-			continue
-		}
 		if !n.Top && !utf8.ValidString(n.Path.Rel) {
 			continue // no effect can name it: it goes or comes with its directory
 		}
-		inside := top && below(comes, n.Path)
-		switch {
-		case n.From != nil:
+		told := named == nil || named(n.Path)
+		if !n.Top && !told {
+			continue
+		}
+		if n.From != nil {
 			add(tongs.EffectDelete, *n.From)
-			if !inside {
-				add(tongs.EffectWrite, n.Path)
-			}
-		case n.After.Type == journal.Absent, n.Before.Type == journal.Link:
-			// A link is never written to: replacing it is deleting it.
+		} else if n.After.Type == journal.Absent || n.Before.Type == journal.Link {
 			add(tongs.EffectDelete, n.Path)
-		case !inside:
+		}
+		if n.After.Type != journal.Absent && (told || !below(comes, n.Path)) {
 			add(tongs.EffectWrite, n.Path)
 		}
 	}
@@ -174,7 +173,7 @@ func (t *tools) run(ctx context.Context, env *tongs.Env, r request) (out Output,
 	if err != nil {
 		return out, fault(err)
 	}
-	release, err := holder.Hold(ctx, effects(net, false))
+	release, err := holder.Hold(ctx, effects(net, nil))
 	if err != nil {
 		return out, err
 	}
@@ -184,6 +183,9 @@ func (t *tools) run(ctx context.Context, env *tongs.Env, r request) (out Output,
 		return out, fault(err)
 	}
 	changed = fmt.Sprintf("took back %s", count(len(entries), "change", "changes"))
+	if own(entries, env.Call.Session) {
+		seen.Follow(ctx, env.State, left(net))
+	}
 	out = summary(net)
 	if out.verb = "Undid"; r.redo {
 		out.verb = "Redid"
@@ -200,6 +202,29 @@ func (t *tools) run(ctx context.Context, env *tongs.Env, r request) (out Output,
 		out.Skipped = append(out.Skipped, Skipped{p.String(), "the directory holds other files now"})
 	}
 	return out, nil
+}
+
+// own reports whether the session made all of the changes: then it knows what it took back.
+func own(entries []journal.Entry, session string) bool {
+	return session != "" && !slices.ContainsFunc(entries, func(e journal.Entry) bool { return e.Session != session })
+}
+
+// left are the states in which changes leave files.
+func left(net []journal.Net) (list []seen.Left) {
+	came := map[tongs.Path]bool{}
+	for _, n := range slices.Backward(net) { // what comes is behind what goes
+		switch {
+		case n.From != nil:
+			list = append(list, seen.Left{Path: n.Path, From: n.From})
+		case n.After.Type == journal.File:
+			rec := seen.Record{Size: n.After.Size, Modified: time.Unix(0, n.After.Modified), Hash: n.After.Hash}
+			list = append(list, seen.Left{Path: n.Path, Record: rec})
+		case !came[n.Path]:
+			list = append(list, seen.Left{Path: n.Path, Gone: true})
+		}
+		came[n.Path] = true
+	}
+	return list
 }
 
 // target is an effect without its state.
