@@ -30,11 +30,29 @@ func (d *decision) containable() bool {
 		!slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork })
 }
 
+// writesUnsaid reports whether the call is free, would write, and no rule of anybody frees what it runs: it only writes what a
+// tool for files may write as well. On a copy that can be undone as if such a tool had done it.
+func (d *decision) writesUnsaid() bool {
+	writes := false
+	for i := range min(len(d.effects), len(d.verdict.Effects)) {
+		switch rule := d.verdict.Effects[i].Rule; d.effects[i].Kind {
+		case tongs.EffectWrite, tongs.EffectDelete:
+			writes = true
+		case tongs.EffectExecute:
+			if rule == nil || !rule.Fallback {
+				return false
+			}
+		}
+	}
+	return writes && d.verdict.Decision == tongs.PreApproved
+}
+
 // mustCopy applies a rule that has a program run on a copy. If it cannot, what the rule pre-approved is asked about, except
 // in mode all.
 func (d *decision) mustCopy(ctx context.Context) {
 	v := &d.verdict
 	if !v.Outcome {
+		d.onCopy = d.writesUnsaid() && d.containable() && d.engine.opt.Outcomes(ctx)
 		return
 	}
 	if d.onCopy = d.plan.Contained && !d.direct && d.engine.opt.Outcomes(ctx); d.onCopy || d.engine.opt.Mode == tongs.ModeAll {
