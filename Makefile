@@ -131,6 +131,7 @@ soak: needs ## the long forms of the tests: composed commands, thousands of sand
 	TONGS_MUTATIONS=10000 $(GO) test -run Mutations -timeout 60m ./internal/search/live
 	TONGS_SOAK=1m $(GO) test -run Soak -timeout 30m ./mcp/mcpserver
 	TONGS_JOURNAL_MANY=1 $(GO) test -timeout 60m ./workspace/journal ./tools/undo
+	TONGS_UNDO_PROGRAMS=1000 $(GO) test -run TestUndoOf -timeout 90m ./system
 	TONGS_OUTCOME_PROGRAMS=10000 TONGS_OUTCOME_FILES=30000 TONGS_OUTCOME_BUILD=1 $(GO) test -timeout 90m ./internal/changeset
 	TONGS_SOAK=1 $(GO) test -run GoModuleWithTools -timeout 20m ./internal/module
 	TONGS_CONSOLE_LOAD=1m $(GO) test -run TestFiftyViewers -timeout 10m ./internal/console
