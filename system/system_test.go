@@ -281,7 +281,9 @@ func TestTheFacadeIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if others, err := filepath.Glob("*.go"); err != nil || len(others) != 3 {
+	others, err := filepath.Glob("*.go")
+	others = slices.DeleteFunc(others, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	if err != nil || !slices.Equal(others, []string{"system.go"}) {
 		t.Fatalf("this test reads system.go alone, and there are %v", others)
 	}
 	internal := map[string]bool{}
