@@ -96,29 +96,6 @@ type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
 }
 
-// SourceKind says where a tool comes from.
-type SourceKind string
-
-// The kinds of source. Empty counts as built in.
-const (
-	SourceBuiltin SourceKind = "builtin" // compiled into the program
-	SourceForge   SourceKind = "forge"   // a directory tool of the forge
-	SourceModule  SourceKind = "module"  // a module beside a worker or configuration file
-	SourceMCP     SourceKind = "mcp"     // an MCP server
-	SourceWorker  SourceKind = "worker"  // another worker
-)
-
-// Source is the identity of what would run. Grants bind it whole: the same name from another source, or at another
-// digest, is another tool.
-type Source struct {
-	Kind   SourceKind `json:"kind,omitempty"`
-	Name   string     `json:"name,omitempty"`
-	Digest string     `json:"digest,omitempty"`
-}
-
-// BuiltIn reports whether the tool is compiled into the program.
-func (s Source) BuiltIn() bool { return s.Kind == "" || s.Kind == SourceBuiltin }
-
 // Permissions is a set of what a tool may do.
 type Permissions uint8
 

@@ -28,7 +28,7 @@ func (e *launcherError) Unwrap() error { return e.err }
 
 var (
 	errVersion = errors.New("it is of another version")
-	errHook    = errors.New("this program does not call sandbox.Main()")
+	errHook    = errors.New("this program does not call system.Main() or sandbox.Main()")
 )
 
 // fix says what to do about it.
@@ -36,7 +36,8 @@ func (e *launcherError) fix() string {
 	own := strings.HasPrefix(e.path, "/proc/")
 	switch {
 	case errors.Is(e.err, errHook):
-		return "Call sandbox.Main() first thing in main, or build with the launcher embedded (make build does)."
+		return "In main, call system.Main() before anything else (sandbox.Main() in a program that does not use package system), or " +
+			"build with the tag tongslauncher, which embeds the launcher (make build does)."
 	case errors.Is(e.err, errVersion):
 		return "Build " + e.path + " anew, from the same source as this program."
 	case errors.Is(e.err, io.ErrUnexpectedEOF) || errors.Is(e.err, unix.ECONNRESET) || errors.Is(e.err, unix.EPIPE):

@@ -1,8 +1,8 @@
 // Package system gives a Go program all of Tongs in one call: the configuration and its rules, the sandbox, durable state, and
 // every tool that is built in or configured (files, search, shell, code, web, undo, workers, MCP servers, modules, custom tools).
 //
-// It links SQLite and every tool. A program that needs a few tools only, and no database, uses the packages engine and
-// engine/registry with the tool families that it wants.
+// It links SQLite and every tool. A program that needs a few tools only, and no database, uses package engine
+// with the tool families that it wants.
 package system
 
 import (

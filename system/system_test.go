@@ -250,7 +250,7 @@ func TestProgramsOfAnEmbeddingProgram(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), withoutMain+"="+other)
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "SANDBOX_UNAVAILABLE") || !strings.Contains(string(out), "Main()") {
+	if err != nil || !strings.HasPrefix(string(out), "SANDBOX_UNAVAILABLE") || !strings.Contains(string(out), "In main, call system.Main() before anything else") {
 		t.Errorf("%s %v", out, err)
 	}
 	if _, err := os.Stat(filepath.Join(other, "work", "made")); err == nil {

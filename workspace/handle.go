@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 
@@ -28,8 +29,6 @@ type handle interface {
 	// rename moves an entry to another directory of the same kind of handle. Without replace it fails with
 	// fs.ErrExist where the new name is taken, without a moment in which it could be lost.
 	rename(name string, to handle, newName string, replace bool) error
-	// list calls yield with batches of entry names until it returns false.
-	list(yield func(names []string) bool) error
 	// file opens the directory itself for reading.
 	file() (*os.File, error)
 	// writable fails where this process may not write to an existing file.
@@ -39,6 +38,27 @@ type handle interface {
 	// sync makes changes of entries durable, where the system can.
 	sync()
 	close()
+}
+
+// list calls yield with batches of the names in a directory until it returns false.
+func list(h handle, yield func(names []string) bool) error {
+	f, err := h.file()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		names, err := f.Readdirnames(256)
+		if len(names) > 0 && !yield(names) {
+			return nil
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 var (
@@ -89,7 +109,7 @@ func typeOf(mode fs.FileMode) tongs.FileType {
 
 // entries returns the names in a directory, at most limit of them where limit is positive.
 func entries(h handle, limit int) (names []string, err error) {
-	err = h.list(func(batch []string) bool {
+	err = list(h, func(batch []string) bool {
 		names = append(names, batch...)
 		return limit <= 0 || len(names) < limit
 	})

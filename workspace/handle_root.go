@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -170,26 +169,6 @@ func (d rootDir) still() error {
 		return errLink
 	}
 	return nil
-}
-
-func (d rootDir) list(yield func([]string) bool) error {
-	f, err := d.file()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for {
-		names, err := f.Readdirnames(256)
-		if len(names) > 0 && !yield(names) {
-			return nil
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 func (d rootDir) file() (*os.File, error) { return d.root.Open(".") }

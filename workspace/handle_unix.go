@@ -4,7 +4,6 @@ package workspace
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -159,26 +158,6 @@ func (d *unixDir) rename(name string, to handle, newName string, replace bool) e
 		return unix.EEXIST
 	}
 	return unix.Renameat(d.fd, name, t.fd, newName)
-}
-
-func (d *unixDir) list(yield func([]string) bool) error {
-	f, err := d.file()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for {
-		names, err := f.Readdirnames(256)
-		if len(names) > 0 && !yield(names) {
-			return nil
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 func (d *unixDir) file() (*os.File, error) {

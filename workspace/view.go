@@ -94,7 +94,7 @@ func (v view) ReadDir(p tongs.Path) iter.Seq2[tongs.FileInfo, error] {
 		}
 		defer h.close()
 		more := true
-		err = h.list(func(names []string) bool {
+		err = list(h, func(names []string) bool {
 			for _, name := range names {
 				if strings.HasPrefix(name, stagePrefix) {
 					continue

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,6 @@ import (
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/tools/undo"
-	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 func (a *app) undoCommand() *cobra.Command {
@@ -89,15 +87,11 @@ func (a *app) takeBack(ctx context.Context, mode *tongs.Mode, tool, format strin
 	}
 	defer sys.Close()
 	if newest {
-		list, err := sys.Journal.Select(journal.Selector{Redo: tool == "redo", Top: sys.Files.Dir()})
-		if errors.Is(err, journal.ErrNothing) {
-			return tongs.Errorf(tongs.CodeExecutionError, "there is nothing to %s in %s; 'tongs changes list' shows what was changed", tool, sys.Files.Dir())
-		}
-		if err != nil {
+		if *call, err = sys.NewestChange(tool == "redo"); err != nil {
 			return err
 		}
-		if *call = list[0].Call; *call == "" {
-			*call = list[0].ID
+		if *call == "" {
+			return tongs.Errorf(tongs.CodeExecutionError, "there is nothing to %s in %s; 'tongs changes list' shows what was changed", tool, sys.Files.Dir())
 		}
 	}
 	args, err := json.Marshal(in)

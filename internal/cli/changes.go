@@ -2,20 +2,71 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/terminal"
+	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // maxPaths is how many paths a line of the list names.
 const maxPaths = 3
 
-// Changes lists entries of the journal, each with a few of its paths.
-func (p *Printer) Changes(j *journal.Journal, list []journal.Entry) error {
+// ChangeList says which changes are listed: all workspaces or that of the host, of a session, since a time, at most so many.
+type ChangeList struct {
+	Session string
+	Since   time.Time
+	Limit   int
+	All     bool
+}
+
+// withJournal runs f with the journal of changes and the directory of the workspace.
+func withJournal(h wire.Host, f func(j *journal.Journal, top string) error) error {
+	p, err := h.Locate()
+	if err != nil {
+		return err
+	}
+	st, err := wire.OpenState(p.StateDir, nil) // makes the directory as it should be
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	j, err := wire.OpenJournal(p.StateDir, nil)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	top, err := filepath.EvalSymlinks(p.Workspace)
+	if err != nil {
+		return err
+	}
+	return f(j, top)
+}
+
+// Changes lists changes, newest first.
+func (p *Printer) Changes(h wire.Host, l ChangeList, format string) error {
+	return withJournal(h, func(j *journal.Journal, top string) error {
+		f := journal.Filter{Session: l.Session, Since: l.Since, Limit: l.Limit}
+		if !l.All {
+			f.Top = top
+		}
+		list, err := j.List(f)
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			return p.JSON(List(list))
+		}
+		return p.entries(j, list)
+	})
+}
+
+// entries lists entries of the journal, each with a few of its paths.
+func (p *Printer) entries(j *journal.Journal, list []journal.Entry) error {
 	if len(list) == 0 {
 		fmt.Fprintln(p.Err, "No changes yet.")
 		return nil
@@ -72,21 +123,27 @@ func entriesOf(j *journal.Journal, call string) ([]journal.Entry, error) {
 }
 
 // Change prints what a call changed.
-func (p *Printer) Change(j *journal.Journal, call, format string) error {
-	list, err := entriesOf(j, call)
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if err := p.entry(j, &e, format); err != nil {
+func (p *Printer) Change(h wire.Host, call, format string) error {
+	return withJournal(h, func(j *journal.Journal, _ string) error {
+		list, err := entriesOf(j, call)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
+		for _, e := range list {
+			if err := p.entry(j, &e, format); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Diff prints what a call changed at or below the paths, all of it where there are none.
-func (p *Printer) Diff(j *journal.Journal, call string, paths []string) error {
+func (p *Printer) Diff(h wire.Host, call string, paths []string) error {
+	return withJournal(h, func(j *journal.Journal, _ string) error { return p.diff(j, call, paths) })
+}
+
+func (p *Printer) diff(j *journal.Journal, call string, paths []string) error {
 	list, err := entriesOf(j, call)
 	if err != nil {
 		return err

@@ -91,3 +91,21 @@ func syncDir(dir *os.Root) error {
 	}
 	return errors.Join(err, f.Close())
 }
+
+// RemoveRecords removes the records about a name that are in a directory: the files NAME.ID.json, whatever the ID is. A
+// directory that does not exist has none.
+func RemoveRecords(dir, name string) (found bool, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	for _, e := range entries {
+		of, _, ok := strings.Cut(e.Name(), ".")
+		if !ok || of != name || !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		found = true
+		err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+	}
+	return found, err
+}

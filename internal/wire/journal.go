@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"math"
 	"path/filepath"
 
@@ -36,4 +37,20 @@ func (s *System) addUndo() error {
 		return err
 	}
 	return s.builtIn.RegisterAll(list...)
+}
+
+// NewestChange is the call that undo, or redo, without a call is about: the newest one of the workspace, in whichever session.
+// It is empty where there is none.
+func (s *System) NewestChange(redo bool) (call string, err error) {
+	list, err := s.Journal.Select(journal.Selector{Redo: redo, Top: s.Files.Dir()})
+	if errors.Is(err, journal.ErrNothing) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if call = list[0].Call; call == "" {
+		call = list[0].ID
+	}
+	return call, nil
 }

@@ -174,17 +174,5 @@ func (d Directory) Update(server, identity string, change func(*Record)) error {
 
 // Remove implements Store.
 func (d Directory) Remove(server string) (found bool, err error) {
-	entries, err := os.ReadDir(string(d))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	for _, e := range entries {
-		name, _, ok := strings.Cut(e.Name(), ".")
-		if !ok || name != server || !strings.HasSuffix(e.Name(), ".json") {
-			continue
-		}
-		found = true
-		err = errors.Join(err, os.Remove(filepath.Join(string(d), e.Name())))
-	}
-	return found, err
+	return owned.RemoveRecords(string(d), server)
 }

@@ -2,6 +2,29 @@ package tongs
 
 import "time"
 
+// SourceKind says where a tool comes from.
+type SourceKind string
+
+// The kinds of source. Empty counts as built in.
+const (
+	SourceBuiltin SourceKind = "builtin" // compiled into the program
+	SourceForge   SourceKind = "forge"   // a directory tool of the forge
+	SourceModule  SourceKind = "module"  // a module beside a worker or configuration file
+	SourceMCP     SourceKind = "mcp"     // an MCP server
+	SourceWorker  SourceKind = "worker"  // another worker
+)
+
+// Source is the identity of what would run. Grants bind it whole: the same name from another source, or at another
+// digest, is another tool.
+type Source struct {
+	Kind   SourceKind `json:"kind,omitempty"`
+	Name   string     `json:"name,omitempty"`
+	Digest string     `json:"digest,omitempty"`
+}
+
+// BuiltIn reports whether the tool is compiled into the program.
+func (s Source) BuiltIn() bool { return s.Kind == "" || s.Kind == SourceBuiltin }
+
 // Status says how far a tool, or what it comes from, can be used.
 type Status string
 
@@ -61,29 +84,4 @@ type ToolState struct {
 	Detail string `json:"detail,omitempty"`
 	// Remote is what the server calls it, where that differs.
 	Remote string `json:"remote,omitempty"`
-}
-
-// Review is a source of tools as it is, beside what was approved, for a person to look at.
-type Review struct {
-	State SourceState
-	// Text shows what would be approved: all of it, or what changed.
-	Text string
-	// Before is true where something was approved already; Changed is false where that is what there is now.
-	Before, Changed bool
-	// seen is what exactly was looked at, for the provider that made the review.
-	seen any
-}
-
-// NewReview returns a review of what was seen, a value of a type that only the provider has: so nothing but what was
-// shown can be approved, and by nobody else.
-func NewReview(state SourceState, text string, before, changed bool, seen any) *Review {
-	return &Review{State: state, Text: text, Before: before, Changed: changed, seen: seen}
-}
-
-// Seen returns what a provider made the review of. A nil review has seen nothing.
-func (r *Review) Seen() any {
-	if r == nil {
-		return nil
-	}
-	return r.seen
 }
