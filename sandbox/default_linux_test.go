@@ -80,6 +80,27 @@ func TestInterpretersInAHome(t *testing.T) {
 	}
 }
 
+// The settings of a toolchain in the home are beside its programs, and may hold a password: they are not shown.
+func TestToolchainsInTheHomeShowNoSettings(t *testing.T) {
+	home := fakeHome(t, "ws/x", ".cargo/bin/cargo", ".cargo/credentials.toml", ".cargo/registry/x", ".volta/bin/node", ".volta/tools/image/node/x", ".volta/hooks.json", "other/bin/java", "other/credentials.toml")
+	for _, cargo := range []string{"", home + "/other"} {
+		pol := Default(filepath.Join(home, "ws"), PresetOptions{
+			Home: home, Environ: []string{"PATH=" + home + "/.cargo/bin:" + home + "/.volta/bin:" + home + "/other/bin:/usr/bin:/bin", "CARGO_HOME=" + cargo},
+		})
+		seen := func(name string) bool {
+			return slices.ContainsFunc(pol.Readable, func(p string) bool { return hostpath.Within(p, filepath.Join(home, name)) })
+		}
+		for name, want := range map[string]bool{
+			".cargo/bin/cargo": true, ".cargo/credentials.toml": false, ".cargo/registry/x": false, ".volta/bin/node": true, ".volta/tools/image/node/x": true,
+			".volta/hooks.json": false, "other/bin/java": true, "other/credentials.toml": cargo == "",
+		} {
+			if seen(name) != want {
+				t.Errorf("CARGO_HOME=%s: %s is readable: %t", cargo, name, !want)
+			}
+		}
+	}
+}
+
 func TestPresetsAndCaches(t *testing.T) {
 	home := fakeHome(t, "ws/x", "go/pkg/mod/cache/download/x", ".cargo/bin/cargo", ".rustup/toolchains/stable/bin/cargo", "bin/go", "bin/java")
 	direct := CachesIn(filepath.Join(home, "cache")).Direct("ws")

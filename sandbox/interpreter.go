@@ -53,7 +53,7 @@ func (b *builder) show(name, file string) {
 			return
 		}
 	}
-	b.readable(prefix)
+	b.readable(b.parts(prefix)...)
 	if !slices.Contains(b.path, bin) {
 		b.path = slices.Insert(b.path, 0, bin)
 	}
@@ -64,9 +64,24 @@ func (b *builder) show(name, file string) {
 			outer = filepath.Dir(outer)
 		}
 		if b.mayShow(outer) {
-			b.readable(outer)
+			b.readable(b.parts(outer)...)
 		}
 	}
+}
+
+// parts are what is shown of a directory of programs: the whole, or the directories in it where it is a hidden one of the home,
+// since the files beside them are settings, and may hold a password.
+func (b *builder) parts(prefix string) (dirs []string) {
+	if filepath.Dir(prefix) != filepath.Clean(b.home) || !strings.HasPrefix(filepath.Base(prefix), ".") {
+		return []string{prefix}
+	}
+	entries, _ := os.ReadDir(prefix)
+	for _, e := range entries {
+		if e.IsDir() {
+			dirs = append(dirs, filepath.Join(prefix, e.Name()))
+		}
+	}
+	return dirs
 }
 
 // unshim returns the program that a shim stands for, or "". It knows the layout of pyenv and its relatives

@@ -176,7 +176,7 @@ func (b *builder) mayShow(dir string) bool {
 	if !filepath.IsAbs(dir) || dir == "/" || hostpath.Within(dir, filepath.Clean(b.home)) {
 		return false
 	}
-	return !slices.ContainsFunc([]string{".ssh", ".gnupg", ".aws", ".config", ".local", ".cache", ".kube", ".docker"}, func(name string) bool {
+	return !slices.ContainsFunc([]string{".ssh", ".gnupg", ".aws", ".config", ".local", ".cache", ".kube", ".docker", ".cargo"}, func(name string) bool {
 		return dir == filepath.Join(b.home, name)
-	})
+	}) && dir != b.env["CARGO_HOME"]
 }

@@ -71,6 +71,7 @@ func (a *analyser) gitReads(st *state, sub string, args []arg) {
 			if gitMatches("-C", w.text) || gitMatches("-c", w.text) || gitMatches("--reuse-message", w.text) ||
 				gitMatches("--reedit-message", w.text) {
 				a.unknown(tongs.EffectRead, "git notes "+w.text+" takes up content that is only known when it runs")
+				a.gitHistory(st)
 			}
 		}
 	case "for-each-ref", "branch", "tag":
@@ -228,8 +229,17 @@ func (a *analyser) gitPath(st *state, w arg) bool {
 	return true
 }
 
-// gitHistory adds the read of everything that is tracked.
-func (a *analyser) gitHistory(st *state) { a.named(st, tongs.EffectRead, ".git", ".git") }
+// gitHistory adds the read of everything that is tracked. The sandbox hides none of it, so that it is not confined where the
+// repository is not known.
+func (a *analyser) gitHistory(st *state) {
+	if len(st.dirs) > 0 {
+		a.named(st, tongs.EffectRead, ".git", ".git")
+		return
+	}
+	e := tongs.Effect{Kind: tongs.EffectRead, Unknown: true, Why: "what git shows is in a directory that is only known when it runs, and may be a secret that is tracked there"}
+	a.effect(e)
+	a.markRisky(e.Why)
+}
 
 // gitGrep follows git grep. Without a revision it searches the files themselves, as grep does.
 func (a *analyser) gitGrep(st *state, args []arg) {

@@ -124,3 +124,28 @@ func TestPrivateDirectoriesAreEmpty(t *testing.T) {
 		}
 	}
 }
+
+// The sandbox hides no secret that git tracks: what git would show of the history is asked about in a repository that has one,
+// and where it is not known which repository it is.
+func TestTrackedSecretsAreAskedFor(t *testing.T) {
+	shows := []string{
+		`git show HEAD:.env`, `git show "$(echo HEAD:.env)"`, `git log -p`, `f=$(echo .env); git blame "$f"`, `git blame HEAD -- "$X"`,
+		`git diff HEAD~1 "$X"`, `git cat-file -p "$(git rev-parse HEAD:.env)"`, `git grep SECRET HEAD`, `git archive HEAD | tar -xO .env`,
+		`git ls-files | xargs git blame`, `cd "$(pwd)" && git log -p`, `git -C "$(pwd)" show HEAD`, `cd docs && git log -p`,
+		`for f in .env; do git show "HEAD:$f"; done`, `x=$(git stash create); git show -p "$x"`,
+	}
+	p := open(t, "")
+	p.git(t, "add", "-f", ".env")
+	p.git(t, "commit", "-qm", "a secret")
+	for _, command := range shows {
+		if d := p.decide(t, command, nil); d.runs {
+			t.Errorf("%q runs without a question: %v", command, d.Effects)
+		}
+	}
+	p = open(t, "")
+	for _, command := range []string{`cd "$(pwd)" && git log -p`, `git -C "$(pwd)" show HEAD`} {
+		if d := p.decide(t, command, nil); d.runs {
+			t.Errorf("%q runs without a question in a repository that is not known: %v", command, d.Effects)
+		}
+	}
+}

@@ -107,15 +107,9 @@ func open(t *testing.T, config string) *place {
 	t.Setenv("HOME", p.home)
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache")) // Tongs' own locks
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
-	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"},
-		{"add", "-A"},
-		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "first"},
-	} {
-		if out, err := exec.Command("git", append([]string{"-C", p.work}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	p.git(t, "init", "-q", "-b", "main")
+	p.git(t, "add", "-A")
+	p.git(t, "commit", "-qm", "first")
 	p.system, err = system.Open(t.Context(), system.Options{
 		Workspace: p.work, Config: filepath.Join(dir, "config"), State: filepath.Join(dir, "state"), CustomTools: filepath.Join(dir, "tools"),
 	})
@@ -124,6 +118,15 @@ func open(t *testing.T, config string) *place {
 	}
 	t.Cleanup(func() { p.system.Close() })
 	return p
+}
+
+// git runs git in the workspace.
+func (p *place) git(t *testing.T, args ...string) {
+	t.Helper()
+	args = append([]string{"-C", p.work, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)
+	if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
 }
 
 // call is the call of shell with a command. The home of root in it is that of the place.
