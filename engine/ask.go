@@ -19,6 +19,10 @@ import (
 // those asked about; then nothing is settled yet.
 func (d *decision) ask(ctx context.Context) (edited json.RawMessage, err error) {
 	defer d.stage("ask")(&err)
+	if d.wrote {
+		d.wrote = false
+		d.approved = append(slices.Clip(d.approved), d.written()...)
+	}
 	open := d.unanswered()
 	if d.deferred = len(open) > 0 && d.defers(ctx); d.deferred || d.onCopy {
 		d.verdict.By += "; runs on a copy, and what it changes is decided then"
@@ -37,6 +41,7 @@ func (d *decision) ask(ctx context.Context) (edited json.RawMessage, err error) 
 	d.approved = append(slices.Clip(d.approved), d.effects...)
 	d.sent = nil
 	if len(answer.Args) > 0 {
+		d.wrote = d.late
 		return answer.Args, nil
 	}
 	if err := d.remember(ctx, open, answer); err != nil {
@@ -77,7 +82,7 @@ func (d *decision) answer(ctx context.Context, q approval.Question) (*approval.A
 	if err != nil {
 		return nil, err
 	}
-	if earlier != nil {
+	if d.late = earlier != nil; d.late {
 		d.question = earlier.ID
 		return d.allowed(q, earlier.Answer)
 	}
@@ -111,11 +116,26 @@ func (d *decision) allowed(q approval.Question, a *approval.Answer) (*approval.A
 	return a, nil
 }
 
+// written are the effects of arguments that a person wrote in a late answer, which nobody is asked about again: there would be
+// no end to it, since the call is made with other arguments. What must be asked was not shown, and is.
+func (d *decision) written() (effects []tongs.Effect) {
+	for i, e := range d.effects {
+		if !d.marked(i) {
+			effects = append(effects, e)
+		}
+	}
+	return effects
+}
+
+// marked reports whether the numbered effect must be asked.
+func (d *decision) marked(i int) bool {
+	return d.effects[i].MustAsk || i < len(d.verdict.Effects) && d.verdict.Effects[i].Step == policy.StepMustAsk
+}
+
 // must reports whether there is something among the effects that must be asked, and that nobody approved yet.
 func (d *decision) must() bool {
 	for i, e := range d.effects {
-		marked := e.MustAsk || i < len(d.verdict.Effects) && d.verdict.Effects[i].Step == policy.StepMustAsk
-		if marked && (len(d.sent) > 0 || !slices.ContainsFunc(d.approved, e.Same)) {
+		if d.marked(i) && (len(d.sent) > 0 || !slices.ContainsFunc(d.approved, e.Same)) {
 			return true
 		}
 	}

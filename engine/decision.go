@@ -34,6 +34,8 @@ type decision struct {
 	// journalled says that what is changed goes through the journal; lasting why changes cannot be undone, by their path.
 	journalled bool
 	lasting    map[tongs.Path]string
+	// late says that the last answer came when no call waited for it; wrote that whoever gave it also wrote the arguments.
+	late, wrote bool
 }
 
 // decide and ask are the stages of the walk.
@@ -43,10 +45,9 @@ func (w *walk) decide(ctx context.Context) error { return w.decision.decide(ctx)
 func (w *walk) ask(ctx context.Context) (edited bool, err error) {
 	args, err := w.decision.ask(ctx)
 	if err != nil || len(args) == 0 {
-		return false, err
+		return false, w.withEdited(err)
 	}
-	w.call.Args = args
-	w.decision.notes = append(slices.Clip(w.decision.notes), "the arguments were edited by the person who approved the call")
+	w.edit(args)
 	return true, nil
 }
 
@@ -172,7 +173,7 @@ func (d *decision) intent(effects []tongs.Effect) error {
 	err = d.engine.opt.Audit.Intent(d.always, d.call.ID, &audit.Intent{
 		Tool: d.spec.Name, Via: d.viaName(), Source: d.spec.Source, Repaired: d.repaired, Effects: effects,
 		Decision: d.verdict.Decision, By: d.verdict.By, Question: d.question, Answered: d.answered,
-		Step: string(d.verdict.Step), Rules: d.rules, Copy: d.deferred || d.onCopy, Basis: basis,
+		Step: string(d.verdict.Step), Rules: d.rules, Copy: d.deferred || d.onCopy, Basis: basis, Args: d.ranWith(),
 	})
 	if err != nil {
 		return tongs.Errorf(tongs.CodeInternal, "the call was not run, since the audit log could not be written: %w", err)

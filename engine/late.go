@@ -126,7 +126,9 @@ func (d *decision) park(ctx context.Context, o Outcome, q *approval.Question, re
 	if late == nil || returned == nil || id == "" || d.key == "" {
 		return nil, exactly(dropped(required))
 	}
-	result, err := json.Marshal(returned())
+	whole := returned()
+	d.tellEdited(whole)
+	result, err := json.Marshal(whole)
 	if err != nil || len(result) > maxRecorded {
 		return nil, exactly(dropped(required))
 	}

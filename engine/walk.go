@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -39,6 +40,8 @@ type walk struct {
 	dir    tongs.Path
 
 	repaired []string
+	// asked are the arguments that a person changed, as they were; nil where nobody did.
+	asked json.RawMessage
 	// decision is what was decided about the call so far.
 	decision decision
 	// direct means that it turned out that the program cannot be run on a copy.
@@ -421,6 +424,7 @@ func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 	if res.Title == "" {
 		res.Title = w.title()
 	}
+	w.tellEdited(res)
 	if w.again != "" {
 		res.Content = programoutput.Remark(res.Content, w.again)
 	}

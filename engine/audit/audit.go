@@ -83,6 +83,8 @@ type Intent struct {
 	Basis json.RawMessage `json:"basis,omitempty"`
 	// Redacted is set by the log where it did not keep the effects or the basis as they were.
 	Redacted bool `json:"redacted,omitempty"`
+	// Args are the arguments that run, where a person changed those of the row. They are redacted as those are.
+	Args json.RawMessage `json:"args,omitempty"`
 	// Question and Answered tell how a person was asked: the channel and who answered.
 	Question string `json:"question,omitempty"`
 	Answered string `json:"answered,omitempty"`

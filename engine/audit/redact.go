@@ -93,6 +93,9 @@ func (r *Redactor) Intent(in *Intent) (json.RawMessage, error) {
 		e.Path.Rel = r.known().Text(e.Path.Rel)
 		kept.Redacted = kept.Redacted || !e.SameTarget(was) || !keeps(&was)
 	}
+	if kept.Args = nil; len(in.Args) > 0 {
+		kept.Args = r.Args(in.Args)
+	}
 	kept.Basis = r.Args(in.Basis)
 	kept.Redacted = kept.Redacted || !bytes.Equal(kept.Basis, in.Basis)
 	return json.Marshal(&kept)

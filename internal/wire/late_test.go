@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
@@ -356,5 +357,56 @@ func TestALateResultIsForTheSameCall(t *testing.T) {
 	}
 	if res := s.shell("date +%N > f; echo the secret of s1"); res.Metadata["recorded"] == nil || !strings.Contains(res.Content, "the secret of s1\n") {
 		t.Errorf("the same call: %s", res.Content)
+	}
+}
+
+// A person changes the arguments in a late answer, to those for another file: the call runs with them, and says so to the agent
+// and in the log.
+func TestALateEdit(t *testing.T) {
+	s := newSite(t)
+	s.write("a.txt", "one\n")
+	s.write("b.txt", "one\n")
+	args := map[string]any{"path": "a.txt", "oldString": "one", "newString": "two"}
+	q := s.asks(s.call("edit", args))
+	s.state(func(st *State) {
+		asked, err := st.Questions.Get(t.Context(), q)
+		if err != nil || asked.Expires.Sub(asked.Created) < time.Hour {
+			t.Errorf("it expires %s after %s, %v", asked.Expires, asked.Created, err)
+		}
+	})
+	s.ok(s.answer(q, approval.Answer{Approved: true, Args: json.RawMessage(`{"path":"b.txt","oldString":"one","newString":"three"}`)}))
+	res := s.call("edit", args)
+	if res.Error != nil || s.read("a.txt") != "one\n" || s.read("b.txt") != "three\n" {
+		t.Fatalf("%v; a.txt %q, b.txt %q", res.Error, s.read("a.txt"), s.read("b.txt"))
+	}
+	if !strings.Contains(res.Content, `(a person changed newString from "two" to "three"; path from "a.txt" to "b.txt")`) || res.Metadata["edited"] == nil {
+		t.Errorf("the agent is told %q, %v", res.Content, res.Metadata)
+	}
+	s.state(func(st *State) {
+		rows, err := st.Audit.Rows(t.Context(), audit.Filter{Limit: 1})
+		if err != nil || !strings.Contains(string(rows[0].Args), "a.txt") || !strings.Contains(string(rows[0].Intent.Args), "b.txt") {
+			t.Errorf("row %s, intent %+v, %v", rows[0].Args, rows[0].Intent, err)
+		}
+	})
+	if again := s.asks(s.call("edit", args)); again == q {
+		t.Error("the answer served twice")
+	}
+}
+
+// Arguments that a person wrote late do not approve what must be asked, and was not shown: that is a question of its own, which
+// the changed call finds.
+func TestALateEditOfWhatMustBeAsked(t *testing.T) {
+	s := newSite(t)
+	s.write("a.txt", "one\n")
+	q := s.asks(s.call("write_file", map[string]any{"path": "a.txt", "content": "two\n"}))
+	s.ok(s.answer(q, approval.Answer{Approved: true, Args: json.RawMessage(`{"path":".envrc","content":"two\n"}`)}))
+	res := s.call("write_file", map[string]any{"path": "a.txt", "content": "two\n"})
+	next := s.asks(res)
+	if next == q || !strings.Contains(res.Error.Message, `"path":".envrc"`) || s.read(".envrc") != "(none)" {
+		t.Fatalf("%s: %v", next, res.Error)
+	}
+	s.ok(s.answer(next, yesLate))
+	if res := s.call("write_file", map[string]any{"path": ".envrc", "content": "two\n"}); res.Error != nil || s.read(".envrc") != "two\n" {
+		t.Errorf("%v", res.Error)
 	}
 }
