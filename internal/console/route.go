@@ -174,7 +174,8 @@ func writeError(w http.ResponseWriter, err error) {
 
 func statusOf(err error) int {
 	switch {
-	case errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrExpired), errors.Is(err, approval.ErrWithdrawn):
+	case errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrExpired), errors.Is(err, approval.ErrWithdrawn),
+		errors.Is(err, approval.ErrNotMade):
 		return http.StatusConflict
 	case errors.Is(err, approval.ErrNotFound), errors.Is(err, errNotFound):
 		return http.StatusNotFound

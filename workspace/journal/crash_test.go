@@ -98,6 +98,7 @@ var programs = map[string]func(ctx context.Context, j *Journal, dir string) erro
 		_, err = u.Commit(ctx)
 		return err
 	},
+	"parked":  parkAndMake,
 	"recover": func(context.Context, *Journal, string) error { return nil },
 	"replace": keeping(func(ctx context.Context, f tongs.Files) error {
 		_, err := f.Replace(ctx, in_("a"), tongs.Replacing{}, func(w io.Writer) error {
