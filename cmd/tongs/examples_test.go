@@ -87,8 +87,7 @@ func TestExampleOrganiser(t *testing.T) {
 			d.write(name, "x\n")
 		}
 		c := d.terminal("run", "organiser", "sort them", "--model", model)
-		c.expect(`delete_file asks for approval`)
-		c.expect(`For: +organiser`)
+		c.expect(` delete_file  copy of letter\.txt\s+organiser · `)
 		c.expect(chosen)
 		c.typing("n")
 		c.expect(`Reason for the agent`)
@@ -130,7 +129,7 @@ func TestExampleResearcher(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := d.terminal("run", "researcher", "what are tongs for? See "+site.URL, "--model", model)
-		c.expect(`web_fetch asks for approval`)
+		c.expect(` web_fetch  `)
 		c.expect(chosen)
 		c.typing("n")
 		c.expect(`Reason for the agent`)

@@ -36,7 +36,7 @@ func (d *desk) approving() (*mcp.ClientSession, *approver) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.shown = append(p.shown, req.Params.Message)
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve once"}}, nil
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "yes"}}, nil
 		},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { p.changed <- struct{}{} },
 	}

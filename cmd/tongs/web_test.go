@@ -29,7 +29,7 @@ func TestFetchAtTheTerminal(t *testing.T) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	c := d.terminal("call", "webfetch", "url="+server.URL+"/page?key=ghp_"+strings.Repeat("a1B2", 10), "method=POST", "body=hello")
-	c.expect(`web_fetch asks for approval`)
+	c.expect(` web_fetch  `)
 	c.expect(`a secret would leave`)
 	c.expect(chosen)
 	c.typing("y")

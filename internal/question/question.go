@@ -177,12 +177,9 @@ func arguments(q *approval.Question) string {
 	if json.Unmarshal(q.Args, &args) != nil {
 		return cleantext.Lines(string(q.Args))
 	}
-	if len(args) == 1 && len(q.Effects) > 0 {
-		for _, value := range args {
-			var text string
-			if json.Unmarshal(value, &text) == nil && text == q.Effects[0].Path.Rel {
-				return ""
-			}
+	for name, value := range args {
+		if q.Source.BuiltIn() && (idle[string(value)] || saysTarget(q, value)) {
+			delete(args, name)
 		}
 	}
 	if len(args) == 0 {
@@ -193,6 +190,15 @@ func arguments(q *approval.Question) string {
 		return cleantext.Lines(string(q.Args))
 	}
 	return cleantext.Lines(string(pretty))
+}
+
+// idle are values of arguments of built-in tools that ask for nothing.
+var idle = map[string]bool{"false": true, "null": true, `""`: true}
+
+// saysTarget reports whether an argument is the path that the headline names.
+func saysTarget(q *approval.Question, value json.RawMessage) bool {
+	var text string
+	return len(q.Effects) > 0 && json.Unmarshal(value, &text) == nil && text == q.Effects[0].Path.String()
 }
 
 // command is the command line of a call that runs one.

@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,10 +10,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/internal/cleantext"
+	"github.com/tongs-ai/tongs/internal/question"
 )
 
 // Channel shows a question to the MCP client whose call asks it, as a form. It belongs to the callers of the approval desk
@@ -121,144 +123,131 @@ func (a *asking) deliver(responses mcp.InputResponseMap) {
 	}
 }
 
-// The choices and fields of the form.
+// The fields of the form. The one that is required comes first, also where a client sorts them by name.
 const (
-	chooseOnce    = "approve once"
-	chooseSession = "approve for this session"
-	chooseDeny    = "deny"
-
-	fieldDecision = "decision"
-	fieldReason   = "reason"
-	fieldArgs     = "arguments"
+	fieldAnswer = "answer"
+	fieldArgs   = "arguments"
+	fieldReason = "reason"
 )
 
-// formOf is a question as a client of that revision shows it.
+// chooseNo is the choice that refuses a call.
+const chooseNo = "no"
+
+// formOf is a question as a client of that revision shows it: one field to choose from, and others that may stay empty.
 func formOf(q approval.Question, version string, lasting bool, unread error) *mcp.ElicitParams {
-	session := lasting && slices.Contains(q.Scopes, approval.Session)
-	fields := map[string]any{
-		fieldDecision: map[string]any{"type": "string", "title": "Decision", "enum": choices(q, session)},
-		fieldReason: map[string]any{
-			"type": "string", "title": "Reason", "description": "Optional. The agent is told it.", "maxLength": maxReason,
-		},
+	parts := question.Of(&q)
+	var list []any
+	for _, c := range choices(q, parts, lasting) {
+		list = append(list, c)
 	}
+	fields := map[string]*jsonschema.Schema{
+		fieldAnswer: {Type: "string", Title: "Answer", Enum: list},
+		fieldReason: {Type: "string", Title: "Reason (optional)", Description: "The agent is told it."},
+	}
+	order := []string{fieldAnswer, fieldReason}
 	if q.ChangeCount > 0 { // a call that already ran on a copy cannot be made with other arguments
 		fields[fieldKeep] = keepField(q, version)
+		order = append(order, fieldKeep)
 	} else {
-		fields[fieldArgs] = map[string]any{
-			"type": "string", "title": "Edited arguments",
-			"description": "Optional. A JSON object to approve once instead of the arguments shown; empty approves those.",
+		fields[fieldArgs] = &jsonschema.Schema{
+			Type: "string", Title: "Other arguments (optional)", Description: "A JSON object to approve once instead of those of the call.",
 		}
+		order = append(order, fieldArgs)
 	}
 	return &mcp.ElicitParams{
-		Mode: "form", Message: messageOf(q, session, unread),
-		RequestedSchema: map[string]any{"type": "object", "properties": fields, "required": []string{fieldDecision}},
+		Mode: "form", Message: messageOf(q, parts, unread),
+		RequestedSchema: &jsonschema.Schema{Type: "object", Properties: fields, PropertyOrder: order, Required: []string{fieldAnswer}},
 	}
 }
 
-// choices are what a person can decide.
-func choices(q approval.Question, session bool) []string {
-	list, no := []string{chooseOnce}, chooseDeny
+// choices are what a person can answer, as the form names it.
+func choices(q approval.Question, parts *question.Parts, lasting bool) (list []string) {
 	if q.ChangeCount > 0 {
-		list, no = []string{chooseKeep, chooseChosen}, chooseDrop
+		return []string{chooseKeep, chooseChosen, chooseDrop}
 	}
-	if session {
-		list = append(list, chooseSession)
+	for _, c := range parts.Choices {
+		switch c.Name {
+		case question.Yes:
+			list = append(list, c.Label)
+		case question.Same, question.Files:
+			if lasting {
+				list = append(list, c.Label)
+			}
+		}
 	}
-	return append(list, no)
+	return append(list, chooseNo)
 }
 
 // The bounds of what a form shows.
 const (
-	maxPreview  = 6000
-	maxFormArgs = 3000
-	maxChanges  = 50
+	maxFormLines = 40
+	maxFormLine  = 400
+	maxChanges   = 20
 )
 
-// messageOf tells the person what is asked. What others wrote is quoted line by line, so that it cannot pass for ours.
-func messageOf(q approval.Question, session bool, unread error) string {
+// messageOf tells the person what is asked, the most important first. What others wrote stands behind a bar, line by line, so that
+// it cannot pass for ours.
+func messageOf(q approval.Question, parts *question.Parts, unread error) string {
 	var b strings.Builder
 	if unread != nil {
-		fmt.Fprintf(&b, "The last answer could not be used: %s.\n", line(unread.Error()))
+		fmt.Fprintf(&b, "! The last answer could not be used: %s.\n", line(unread.Error()))
 	}
-	fmt.Fprintf(&b, "Tongs: %s asks for approval (question %s).\n", line(q.Tool), q.ID)
-	fmt.Fprintf(&b, "What: %s\nAsked because: %s\n", line(q.Message), line(q.Why))
-	if !q.Source.BuiltIn() {
-		fmt.Fprintf(&b, "The tool comes from: %s %s\n", q.Source.Kind, line(q.Source.Name))
+	fmt.Fprintln(&b, parts.Headline.What())
+	for _, warning := range parts.Warnings {
+		fmt.Fprintf(&b, "! %s\n", cleantext.Cut(warning, maxFormLine))
 	}
-	for _, note := range q.Notes {
-		fmt.Fprintf(&b, "Note: %s\n", line(note))
-	}
-	b.WriteString("It would:\n")
-	for _, e := range q.Effects {
-		text := e.String()
-		if e.Why != "" {
-			text += " (" + e.Why + ")"
+	for i, change := range parts.Changes {
+		if i == maxChanges {
+			fmt.Fprintf(&b, "  and %d more\n", q.ChangeCount-i)
+			break
 		}
-		fmt.Fprintf(&b, "  - %s\n", line(text))
+		fmt.Fprintf(&b, "  %s\n", cleantext.Cut(change, maxFormLine))
 	}
-	if q.ChangeCount > 0 {
-		fmt.Fprintf(&b, "It ran on a copy already. Keeping its %d changes makes them hold:\n", q.ChangeCount)
-		for _, c := range q.Changes[:min(len(q.Changes), maxChanges)] {
-			fmt.Fprintf(&b, "  - %s\n", shownChange(c))
+	body := bodyOf(parts)
+	for i, row := range body {
+		if i == maxFormLines {
+			fmt.Fprintf(&b, "  (%d more lines)\n", len(body)-i)
+			break
 		}
-		if left := q.ChangeCount - min(len(q.Changes), maxChanges); left > 0 {
-			fmt.Fprintf(&b, "  (%d more: tongs approvals show)\n", left)
-		}
+		fmt.Fprintln(&b, cleantext.Cut(row, maxFormLine))
 	}
-	if session {
-		fmt.Fprintf(&b, "Approving for this session allows: %s\n", line(strings.Join(q.Remember, "; ")))
+	where := parts.Headline.Workspace
+	if where != "" {
+		where += " · "
 	}
-	if q.Reason != "" {
-		quote(&b, "The agent says", q.Reason, maxReason)
-	}
-	quote(&b, "Arguments", indented(q.Args), maxFormArgs)
-	if q.Preview != "" {
-		quote(&b, "What would change", q.Preview, maxPreview)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func indented(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if err := json.Indent(&b, raw, "", "  "); err != nil {
-		return string(raw)
-	}
+	fmt.Fprintf(&b, "%severything: tongs approvals show %s", where, approval.Short(q.ID))
 	return b.String()
 }
 
-// quote writes text with a bar before each line.
-func quote(b *strings.Builder, title, text string, limit int) {
-	left := 0
-	if len(text) > limit {
-		left = len(text) - limit
-		text = strings.ToValidUTF8(text[:limit], "")
-	}
-	fmt.Fprintf(b, "%s:\n", title)
-	for l := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		fmt.Fprintf(b, "  | %s\n", line(l))
-	}
-	if left > 0 {
-		fmt.Fprintf(b, "  (%d bytes more: tongs approvals show)\n", left)
-	}
-}
-
-// line returns text that shows on one line as what it is: control characters and those that change the order in which
-// text is shown are written out.
-func line(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\t':
-			b.WriteByte(' ')
-		case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0x061c || r == 0xfeff ||
-			r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f:
-			fmt.Fprintf(&b, "\\u%04x", r)
-		default:
-			b.WriteRune(r)
+// bodyOf are the lines that others wrote: the command, the difference, or the arguments.
+func bodyOf(parts *question.Parts) (rows []string) {
+	if parts.Command != "" {
+		for i, l := range strings.Split(parts.Command, "\n") {
+			rows = append(rows, "│ "+[]string{"$ ", "  "}[min(i, 1)]+l)
 		}
 	}
-	return b.String()
+	diff := question.Compact(parts.Diff, 1)
+	wide := question.GutterWidth(diff)
+	for i, r := range diff {
+		text := r.Op + r.Text
+		if r.Op == "f" || r.Op == "n" || r.Op == "…" {
+			text = " " + strings.TrimSpace(strings.TrimLeft(r.Op, "fn")+r.Text)
+		}
+		rows = append(rows, question.Gutter(diff, i, wide)+" │"+text)
+	}
+	if parts.Text != "" {
+		for l := range strings.SplitSeq(parts.Text, "\n") {
+			rows = append(rows, "│ "+l)
+		}
+	}
+	if parts.Partial {
+		rows = append(rows, "  (this is not all)")
+	}
+	return rows
 }
+
+// line returns text that shows on one line as what it is.
+func line(s string) string { return cleantext.Line(s) }
 
 // read makes an answer of what the client returned. An error means that it is none.
 func read(q approval.Question, res *mcp.ElicitResult, sess *session) (*approval.Answer, error) {
@@ -276,21 +265,22 @@ func read(q approval.Question, res *mcp.ElicitResult, sess *session) (*approval.
 	}
 	reason, _ := res.Content[fieldReason].(string)
 	a.Reason = reason[:min(len(reason), maxReason)]
-	decision, _ := res.Content[fieldDecision].(string)
-	session := sess.lasting && slices.Contains(q.Scopes, approval.Session)
-	if !slices.Contains(choices(q, session), decision) {
-		return nil, fmt.Errorf("the decision %.40q is not one of the choices", decision)
+	answer, _ := res.Content[fieldAnswer].(string)
+	parts := question.Of(&q)
+	if !slices.Contains(choices(q, parts, sess.lasting), answer) {
+		return nil, fmt.Errorf("the answer %.40q is not one of the choices", answer)
 	}
-	switch decision {
-	case chooseDeny, chooseDrop:
+	if answer == chooseNo || answer == chooseDrop {
 		return a, nil
-	case chooseSession:
-		a.Approved, a.Scope = true, approval.Session
-	default:
-		a.Approved, a.Scope = true, approval.Once
 	}
+	a.Approved, a.Scope = true, approval.Once
 	if q.ChangeCount > 0 {
-		return a, keeping(q, res, a, decision)
+		return a, keeping(q, res, a, answer)
+	}
+	for _, c := range parts.Choices {
+		if c.Label == answer {
+			a.Scope, a.Remember = c.Scope, c.Remember
+		}
 	}
 	return a, edited(q, res, a)
 }
@@ -308,6 +298,6 @@ func edited(q approval.Question, res *mcp.ElicitResult, a *approval.Answer) erro
 	if sumOf(json.RawMessage(text)) == sumOf(q.Args) {
 		return nil
 	}
-	a.Args, a.Scope = json.RawMessage(text), approval.Once
+	a.Args, a.Scope, a.Remember = json.RawMessage(text), approval.Once, nil
 	return nil
 }

@@ -25,16 +25,16 @@ func TestFormApprovesDeniesAndEdits(t *testing.T) {
 			code    string
 			says    string
 		}{
-			{"once", map[string]any{"decision": "approve once"}, "two\n", "", ""},
-			{"session", map[string]any{"decision": "approve for this session"}, "two\n", "", ""},
-			{"deny", map[string]any{"decision": "deny", "reason": "use b.txt"}, "one\n", "DENIED", "use b.txt"},
+			{"once", map[string]any{"answer": "yes"}, "two\n", "", ""},
+			{"session", map[string]any{"answer": "this file, this session"}, "two\n", "", ""},
+			{"deny", map[string]any{"answer": "no", "reason": "use b.txt"}, "one\n", "DENIED", "use b.txt"},
 			{
 				"edited",
-				map[string]any{"decision": "approve once", "arguments": `{"path":"a.txt","oldString":"one","newString":"three"}`},
+				map[string]any{"answer": "yes", "arguments": `{"path":"a.txt","oldString":"one","newString":"three"}`},
 				"three\n", "", "",
 			},
-			{"the same arguments", map[string]any{"decision": "approve once", "arguments": `{"newString":"two","path":"a.txt","oldString":"one"}`}, "two\n", "", ""},
-			{"edited into nonsense", map[string]any{"decision": "approve once", "arguments": `{"path":"a.txt"}`}, "one\n", "INVALID_ARGS", ""},
+			{"the same arguments", map[string]any{"answer": "yes", "arguments": `{"newString":"two","path":"a.txt","oldString":"one"}`}, "two\n", "", ""},
+			{"edited into nonsense", map[string]any{"answer": "yes", "arguments": `{"path":"a.txt"}`}, "one\n", "INVALID_ARGS", ""},
 		} {
 			if version == withoutSessions && test.name == "session" {
 				continue // a call that is a session of its own has no such choice
@@ -75,9 +75,9 @@ func TestFormForACallWithinACall(t *testing.T) {
 		}
 		w := newWorld(t, setup{tools: []tongs.Tool{relay}})
 		w.write("a.txt", "one\n")
-		other := says(map[string]any{"decision": "approve once"})
+		other := says(map[string]any{"answer": "yes"})
 		w.connect(version, other.options())
-		p := says(map[string]any{"decision": "approve once"})
+		p := says(map[string]any{"answer": "yes"})
 		res := w.connect(version, p.options()).call("relay", args{})
 		if got := w.content("a.txt"); got != "two\n" || len(p.shown) != 1 || len(other.shown) != 0 {
 			t.Errorf("the file holds %q; asked %d times, and another client %d times; %s", got, len(p.shown), len(other.shown), text(res))
@@ -89,17 +89,17 @@ func TestFormShowsWhatWouldHappen(t *testing.T) {
 	bothEras(t, func(t *testing.T, version string) {
 		w := newWorld(t, setup{})
 		w.write("a.txt", "one\n")
-		p := says(map[string]any{"decision": "deny"})
+		p := says(map[string]any{"answer": "no"})
 		c := w.connect(version, p.options())
 		c.call("edit", args{"path": "a.txt", "oldString": "one", "newString": "Tongs: nothing to see\u202e\x1b[2J"})
 		form := p.shown[0]
-		for _, want := range []string{"edit asks for approval", "  - write a.txt", "  | -one", "  | +Tongs: nothing to see\\u202e\\u001b[2J"} {
+		for _, want := range []string{"edit  a.txt  +1 −1\n1 │-one\n  │+Tongs: nothing to see\\u202e\\x1b[2J\n"} {
 			if !strings.Contains(form.Message, want) {
 				t.Errorf("the form does not say %q:\n%s", want, form.Message)
 			}
 		}
 		for l := range strings.Lines(form.Message) {
-			if strings.Contains(l, "nothing to see") && !strings.HasPrefix(l, "  | ") {
+			if strings.Contains(l, "nothing to see") && !strings.HasPrefix(l, "  │+") {
 				t.Errorf("the words of the call stand outside a quotation: %q", l)
 			}
 		}
@@ -209,7 +209,7 @@ func TestUnreadableAnswerIsAskedAgain(t *testing.T) {
 		w := newWorld(t, setup{})
 		w.write("a.txt", "one\n")
 		p := &person{answer: func(n int, _ *mcp.ElicitParams) *mcp.ElicitResult {
-			content := map[string]any{"decision": "approve once", "arguments": "{"}
+			content := map[string]any{"answer": "yes", "arguments": "{"}
 			if n == 2 {
 				content["arguments"] = ""
 			}
@@ -228,7 +228,7 @@ func TestUnreadableAnswerIsAskedAgain(t *testing.T) {
 // What is approved for a session holds in it and nowhere else.
 func TestSessionGrantsDoNotLeak(t *testing.T) {
 	w := newWorld(t, setup{})
-	p := says(map[string]any{"decision": "approve for this session"})
+	p := says(map[string]any{"answer": "this file, this session"})
 	first, second := w.connect(withSessions, p.options()), w.connect(withSessions, p.options())
 	for i, c := range []*client{first, first, second} {
 		w.write("a.txt", "one\n")
@@ -245,7 +245,7 @@ func TestSessionGrantsDoNotLeak(t *testing.T) {
 // Without a session one can be named by a secret.
 func TestNamedSession(t *testing.T) {
 	w := newWorld(t, setup{})
-	p := says(map[string]any{"decision": "approve for this session"})
+	p := says(map[string]any{"answer": "this file, this session"})
 	c := w.connect(withoutSessions, p.options())
 	call := func(secret any) (*mcp.CallToolResult, error) {
 		w.write("a.txt", "one\n")
@@ -272,8 +272,8 @@ func TestNamedSession(t *testing.T) {
 func TestFormOffersNoMoreThanTheSession(t *testing.T) {
 	w := newWorld(t, setup{})
 	w.write("a.txt", "one\n")
-	for _, decision := range []any{"always", "approve always", "yes", true, "", nil} {
-		p := says(map[string]any{"decision": decision})
+	for _, decision := range []any{"always", "always…", "approve once", true, "", nil} {
+		p := says(map[string]any{"answer": decision})
 		c := w.connect(withSessions, p.options())
 		if res := c.call("edit", edit); codeOf(res) != "APPROVAL_REQUIRED" {
 			t.Errorf("decision %v: %s", decision, text(res))
@@ -283,9 +283,9 @@ func TestFormOffersNoMoreThanTheSession(t *testing.T) {
 		t.Errorf("the file holds %q", got)
 	}
 	// Deletes are never remembered: there is no such choice.
-	p := says(map[string]any{"decision": "deny"})
+	p := says(map[string]any{"answer": "no"})
 	w.connect(withSessions, p.options()).call("delete_file", args{"path": "a.txt"})
-	schema := p.shown[0].RequestedSchema.(map[string]any)["properties"].(map[string]any)["decision"].(map[string]any)["enum"].([]any)
+	schema := p.shown[0].RequestedSchema.(map[string]any)["properties"].(map[string]any)["answer"].(map[string]any)["enum"].([]any)
 	if len(schema) != 2 {
 		t.Errorf("the choices for a delete are %v", schema)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
@@ -34,21 +35,20 @@ const (
 
 // keepField is the field in which a person says which changes may hold: a list to choose from, where the client can show
 // one and it is not long, else their names.
-func keepField(q approval.Question, version string) map[string]any {
+func keepField(q approval.Question, version string) *jsonschema.Schema {
+	const title = "Changes to keep (optional)"
 	if version < choosing || !choosable(q) {
-		return map[string]any{
-			"type": "string", "title": "Changes to keep", "maxLength": maxKeepBytes,
-			"description": "Optional, for '" + chooseChosen + "': paths as shown, separated by commas or as a JSON array. " +
-				"A directory stands for all below it.",
+		return &jsonschema.Schema{
+			Type: "string", Title: title, MaxLength: jsonschema.Ptr(maxKeepBytes),
+			Description: "For '" + chooseChosen + "': paths as shown, separated by commas or as a JSON array. A directory stands for all below it.",
 		}
 	}
-	var options []map[string]any
+	var options []*jsonschema.Schema
 	for _, c := range q.Changes {
-		options = append(options, map[string]any{"const": line(c.Path.String()), "title": shownChange(c)})
+		options = append(options, &jsonschema.Schema{Const: jsonschema.Ptr[any](line(c.Path.String())), Title: shownChange(c)})
 	}
-	return map[string]any{
-		"type": "array", "title": "Changes to keep", "description": "Optional, for '" + chooseChosen + "'.",
-		"items": map[string]any{"anyOf": options},
+	return &jsonschema.Schema{
+		Type: "array", Title: title, Description: "For '" + chooseChosen + "'.", Items: &jsonschema.Schema{AnyOf: options},
 	}
 }
 

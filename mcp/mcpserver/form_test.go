@@ -20,7 +20,7 @@ func TestFormOfChanges(t *testing.T) {
 		ID: "q_1", Tool: "shell", Args: json.RawMessage(`{}`), Scopes: []approval.Scope{approval.Once, approval.Session, approval.Always},
 		Changes: []tongs.Change{{Path: tongs.Path{Rel: "a\n- b.txt"}}}, ChangeCount: 3,
 	}, "2025-11-25", true, nil)
-	for _, want := range []string{"its 3 changes makes them hold", `a\u000a- b.txt`, "(2 more"} {
+	for _, want := range []string{"and 2 more changes, on a copy", `a\n- b.txt`} {
 		if !strings.Contains(form.Message, want) {
 			t.Errorf("the form does not say %q:\n%s", want, form.Message)
 		}
@@ -66,7 +66,7 @@ func TestAnswersAboutChanges(t *testing.T) {
 	}{
 		{name: "all", question: two, decision: chooseKeep, scope: approval.Once},
 		{name: "all, with an empty field", question: two, decision: chooseKeep, keep: []any{}, scope: approval.Once},
-		{name: "all, for the session", question: two, decision: chooseSession, keep: "", scope: approval.Session},
+		{name: "all, for the session", question: two, decision: "this file, this session", keep: "", wrong: "not one of the choices"},
 		{name: "none", question: two, decision: chooseDrop, keep: []any{"a.txt"}, denied: true},
 		{name: "one of a list", question: two, decision: chooseChosen, keep: []any{"sub/b.txt"}, kept: []string{"sub/b.txt"}, scope: approval.Once},
 		{name: "one twice", question: two, decision: chooseChosen, keep: []any{"a.txt", "a.txt"}, kept: []string{"a.txt"}, scope: approval.Once},
@@ -76,19 +76,18 @@ func TestAnswersAboutChanges(t *testing.T) {
 		{name: "one that is not listed", question: changed(1, many(3)...), decision: chooseChosen, keep: "dir/f2", kept: []string{"dir/f2"}, scope: approval.Once},
 		{name: "chosen, and nothing is", question: two, decision: chooseChosen, keep: "  ", wrong: "no change was chosen"},
 		{name: "all and some", question: two, decision: chooseKeep, keep: []any{"a.txt"}, wrong: "contradict"},
-		{name: "session and some", question: two, decision: chooseSession, keep: "a.txt", wrong: "contradict"},
 		{name: "another path", question: two, decision: chooseChosen, keep: []any{"c.txt"}, wrong: "not among the changes"},
 		{name: "above", question: two, decision: chooseChosen, keep: "..", wrong: "not among the changes"},
-		{name: "one of two that look the same", question: changed(2, "a\x01", `a\u0001`), decision: chooseChosen, keep: `a\u0001`, wrong: "2 changes are shown"},
+		{name: "one of two that look the same", question: changed(2, "a\x01", `a\x01`), decision: chooseChosen, keep: `a\x01`, wrong: "2 changes are shown"},
 		{name: "numbers", question: two, decision: chooseChosen, keep: []any{1.0}, wrong: "not a list of paths"},
 		{name: "an object", question: two, decision: chooseChosen, keep: map[string]any{}, wrong: "neither"},
 		{name: "too many", question: two, decision: chooseChosen, keep: strings.Repeat("a.txt,", maxKeep+1), wrong: "more than can be named"},
 		{name: "too long", question: two, decision: chooseChosen, keep: strings.Repeat("x", maxKeepBytes+1), wrong: "more than"},
-		{name: "a choice of other questions", question: two, decision: chooseOnce, wrong: "not one of the choices"},
+		{name: "a choice of other questions", question: two, decision: "yes", wrong: "not one of the choices"},
 		{name: "a choice of these", question: approval.Question{}, decision: chooseKeep, wrong: "not one of the choices"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			content := map[string]any{fieldDecision: c.decision}
+			content := map[string]any{fieldAnswer: c.decision}
 			if c.keep != nil {
 				content[fieldKeep] = c.keep
 			}
@@ -118,11 +117,12 @@ func TestFormsOfChangesInClients(t *testing.T) {
 		{"2025-11-25", changed(maxChosen, many(maxChosen)...), true},
 		{"2025-11-25", changed(maxChosen+1, many(maxChosen+1)...), false},
 		{"2025-11-25", changed(1, "a.txt", "b.txt"), false},
-		{"2025-11-25", changed(2, "a\x01", `a\u0001`), false},
+		{"2025-11-25", changed(2, "a\x01", `a\x01`), false},
 	} {
 		form := formOf(c.question, c.version, true, nil)
 		name := c.question.Changes[0].Path.String()
-		answer := map[string]any{fieldDecision: chooseChosen, fieldKeep: any(`["` + line(name) + `"]`)}
+		names, _ := json.Marshal([]string{name})
+		answer := map[string]any{fieldAnswer: chooseChosen, fieldKeep: any(string(names))}
 		if c.list {
 			answer[fieldKeep] = []any{name}
 		}
@@ -156,4 +156,24 @@ func elicited(t *testing.T, version string, form *mcp.ElicitParams, content map[
 	}
 	defer client.Close()
 	return server.Elicit(t.Context(), form)
+}
+
+// The field that must be filled in comes first, in the order of the schema and in that of the alphabet, and is the only one.
+func TestFormAsksForOneThingFirst(t *testing.T) {
+	for _, q := range []approval.Question{changed(2, "a.txt", "b.txt"), {Tool: "edit", Args: json.RawMessage(`{}`)}} {
+		form := formOf(q, "2025-11-25", true, nil)
+		data, err := json.Marshal(form.RequestedSchema)
+		if err != nil || !strings.Contains(string(data), `"properties":{"answer":{`) || !strings.Contains(string(data), `"required":["answer"]`) {
+			t.Errorf("%s, %v", data, err)
+		}
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(data, &schema); err != nil {
+			t.Fatal(err)
+		}
+		for name := range schema.Properties {
+			if name < fieldAnswer {
+				t.Errorf("%s is sorted before it", name)
+			}
+		}
+	}
 }

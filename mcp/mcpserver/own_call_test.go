@@ -38,7 +38,7 @@ func (w *world) pending() approval.Question {
 	return list[0]
 }
 
-func yes() *person { return says(map[string]any{"decision": "approve once"}) }
+func yes() *person { return says(map[string]any{"answer": "yes"}) }
 
 func TestAClientCannotApproveItsOwnCallThatMustBeAsked(t *testing.T) {
 	bothEras(t, func(t *testing.T, version string) {
@@ -104,7 +104,7 @@ func TestEditedArgumentsDoNotReachWhatMustBeAsked(t *testing.T) {
 		w.write("a.txt", "one\n")
 		edited, err := json.Marshal(args{"path": ".git/hooks/pre-commit", "content": "evil"})
 		w.must(err)
-		p := says(map[string]any{"decision": "approve once", "arguments": string(edited)})
+		p := says(map[string]any{"answer": "yes", "arguments": string(edited)})
 		res := w.connect(version, p.options()).call("write_file", args{"path": "a.txt", "content": "two"})
 		w.noHook()
 		if codeOf(res) != "APPROVAL_REQUIRED" || len(p.shown) != 1 {

@@ -20,7 +20,7 @@ func (w *world) byHand() *client {
 	return w.connect(withoutSessions, opt)
 }
 
-var approve = mcp.InputResponseMap{"approval": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve once"}}}
+var approve = mcp.InputResponseMap{"approval": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "yes"}}}
 
 func (c *client) round(a args, state string, responses mcp.InputResponseMap, name string) (*mcp.CallToolResult, error) {
 	return c.CallTool(c.world.Context(), &mcp.CallToolParams{Name: name, Arguments: a, RequestState: state, InputResponses: responses})
@@ -41,7 +41,7 @@ func TestTicketsAreForOneUseOfOneCall(t *testing.T) {
 	for name, attack := range map[string]func(t *testing.T, c *client, ticket string) error{
 		"replayed": func(t *testing.T, c *client, ticket string) error {
 			if res, err := c.round(edit, ticket, mcp.InputResponseMap{"approval": &mcp.ElicitResult{
-				Action: "accept", Content: map[string]any{"decision": "deny"},
+				Action: "accept", Content: map[string]any{"answer": "no"},
 			}}, "edit"); err != nil || codeOf(res) != "DENIED" {
 				t.Fatalf("the first use: %v", err)
 			}
@@ -157,7 +157,7 @@ func TestParkedCallIsAnsweredElsewhere(t *testing.T) {
 	if got := w.content("a.txt"); got != "two\n" {
 		t.Errorf("the file holds %q", got)
 	}
-	deny := mcp.InputResponseMap{"approval": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny"}}}
+	deny := mcp.InputResponseMap{"approval": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "no"}}}
 	res, err := c.round(edit, ticket, deny, "edit")
 	w.must(err)
 	if res.IsError {

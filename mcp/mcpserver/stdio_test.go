@@ -15,7 +15,7 @@ func TestStdio(t *testing.T) {
 	bothEras(t, func(t *testing.T, version string) {
 		w := newWorld(t, setup{})
 		w.write("a.txt", "one\n")
-		p := says(map[string]any{"decision": "approve for this session"})
+		p := says(map[string]any{"answer": "this file, this session"})
 		c, hangUp, ended := w.overStdio(version, p.options())
 		for range 2 { // the connection is one session, in both eras
 			if res := c.call("edit", edit); res.IsError {

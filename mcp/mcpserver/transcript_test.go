@@ -158,6 +158,7 @@ func replaced(s string, saved map[string]string) string {
 var (
 	stateField = regexp.MustCompile(`"requestState":"([^"]+)"`)
 	questionID = regexp.MustCompile(`\bq[0-9a-z]{20}\b`)
+	shortID    = regexp.MustCompile(`(approvals \w+ )q[0-9a-z]{5}\b`)
 	listed     = regexp.MustCompile(`"tools":\[.*\]`)
 	moments    = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)`)
 )
@@ -173,7 +174,8 @@ func (w *world) plain(message string) string {
 		w.saved["STATE"] = m[1]
 		s = strings.ReplaceAll(s, m[1], "$STATE")
 	}
-	s = questionID.ReplaceAllString(s, "QUESTION")
+	s = questionID.ReplaceAllString(strings.ReplaceAll(s, w.dir, "WORKSPACE"), "QUESTION")
+	s = shortID.ReplaceAllString(s, "${1}QUESTION")
 	s = moments.ReplaceAllString(s, "TIME")
 	return listed.ReplaceAllString(s, `"tools":[...]`)
 }

@@ -128,7 +128,7 @@ func hang(ctx context.Context, data string) error {
 		switch req.Method {
 		case "elicitation/create":
 			id, _ := json.Marshal(req.ID)
-			_, err = io.WriteString(c.in, `{"jsonrpc":"2.0","id":`+string(id)+`,"result":{"action":"accept","content":{"decision":"approve once"}}}`+"\n")
+			_, err = io.WriteString(c.in, `{"jsonrpc":"2.0","id":`+string(id)+`,"result":{"action":"accept","content":{"answer":"yes"}}}`+"\n")
 		case "":
 			err = fmt.Errorf("the call ended: %.500s", line)
 		}

@@ -33,7 +33,7 @@ func claudeForms() client {
 	c.name, c.forms = "claude-code-forms", true
 	c.configure = func(s *stand) error {
 		output, err := json.Marshal(object{"hookSpecificOutput": object{
-			"hookEventName": "Elicitation", "action": "accept", "content": object{"decision": "approve once", "reason": "as agreed"},
+			"hookEventName": "Elicitation", "action": "accept", "content": object{"answer": "yes", "reason": "as agreed"},
 		}})
 		if err != nil {
 			return err

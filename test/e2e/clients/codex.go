@@ -123,7 +123,7 @@ func (s *stand) answerCodex(m codexMessage, send func(object) error) (done bool,
 			"threadId": started.Thread.ID, "input": []any{object{"type": "text", "text": model.Prompt}},
 		}})
 	case m.Method == "mcpServer/elicitation/request":
-		content := object{"decision": "approve once", "reason": "as agreed"}
+		content := object{"answer": "yes", "reason": "as agreed"}
 		return false, send(object{"id": m.ID, "result": object{"action": "accept", "content": content, "_meta": nil}})
 	case m.Method != "" && m.ID != nil:
 		return false, fmt.Errorf("the app server asks for %s", m.Method)
