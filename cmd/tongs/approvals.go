@@ -48,7 +48,7 @@ func (a *app) approvalsListCommand() *cobra.Command {
 		if format == "json" {
 			return a.JSON(cli.List(questions))
 		}
-		return a.Questions(questions)
+		return a.Questions(questions, sys.Waiting.Attended)
 	})
 	return cmd
 }
@@ -195,10 +195,20 @@ func (a *app) approvalsWatchCommand() *cobra.Command {
 		defer sys.Close()
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
-		ask := &terminal.Asker{Cancel: cancel, Validate: a.validateArgs, Previews: sys.Previews}
-		return a.Watch(ctx, ask, sys.Questions, format)
+		ask := &terminal.Asker{Cancel: cancel, Validate: a.validateArgs, Previews: sys.Previews, Bell: a.bell()}
+		return a.Watch(ctx, ask, sys.Questions, format, sys.Waiting.Attended)
 	})
 	return cmd
+}
+
+// bell reports whether the terminal rings for a question. A configuration that cannot be read is told elsewhere.
+func (a *app) bell() bool {
+	sys, err := a.open(context.Background(), wire.Options{Memory: true})
+	if err != nil {
+		return false
+	}
+	defer sys.Close()
+	return sys.Config.Notify.Bell()
 }
 
 // validateArgs checks edited arguments against the tool's schema.

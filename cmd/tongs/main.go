@@ -84,7 +84,7 @@ func (a *app) openAsking(
 	if err != nil {
 		return nil, err
 	}
-	ask.Previews = sys.Previews
+	ask.Previews, ask.Bell = sys.Previews, sys.Config.Notify.Bell()
 	ask.Validate = func(ctx context.Context, tool string, args json.RawMessage) error {
 		_, err := sys.Engine.Validate(ctx, tool, args)
 		return err

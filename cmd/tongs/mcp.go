@@ -11,7 +11,8 @@ import (
 	"github.com/tongs-ai/tongs/internal/wire"
 )
 
-// mcpWait is how long a call waits for a person who is not shown its question: clients give up after a minute.
+// mcpWait is how long a call waits at least for a person who is not shown its question: some clients give up after a minute. Those
+// that are known to wait longer do, unless --wait says something else.
 const mcpWait = 45 * time.Second
 
 func (a *app) mcpCommand() *cobra.Command {
@@ -38,7 +39,7 @@ func (a *app) mcpCommand() *cobra.Command {
 		if *wait < 0 {
 			return errWait
 		}
-		server, sys, err := a.host().OpenServer(ctx, wire.Options{Mode: mode(), Wait: *wait})
+		server, sys, err := a.host().OpenServer(ctx, wire.Options{Mode: mode(), Wait: *wait, Patient: !cmd.Flags().Changed("wait"), Notify: true})
 		if err != nil {
 			return err
 		}
@@ -50,7 +51,7 @@ func (a *app) mcpCommand() *cobra.Command {
 }
 
 func waitFlag(cmd *cobra.Command) *time.Duration {
-	return cmd.Flags().Duration("wait", mcpWait, "the `time` a call waits for an answer if its client cannot ask")
+	return cmd.Flags().Duration("wait", mcpWait, "the `time` a call waits for an answer if its client cannot ask; by default up to 5m for clients that wait so long")
 }
 
 // errWait is for a --wait that makes no sense.

@@ -349,3 +349,39 @@ func TestPromptColoursTheDiff(t *testing.T) {
 	c.typing("\x03")
 	c.exit()
 }
+
+// Watch does not ask for clients that were gone when it began, and says of a question whose call gave up that it did.
+func TestWatchTellsWhoIsGone(t *testing.T) {
+	d := newDesk(t)
+	d.write("b.txt", "one\n")
+	if _, stderr, code := d.run("call", "delete_file", "path=a.txt"); code != 3 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	live := d.terminal("call", "delete_file", "path=b.txt")
+	live.expect(chosen)
+	if out, _, _ := d.run("approvals", "list"); !strings.Contains(out, "waiting") || !strings.Contains(out, "pending") {
+		t.Errorf("the list does not tell them apart:\n%s", out)
+	}
+	c := d.terminal("approvals", "watch")
+	c.expect(`delete_file  b\.txt`)
+	c.expect(chosen)
+	if s := c.screen(); strings.Contains(s, "delete_file  a.txt") {
+		t.Errorf("it asks for a client that is gone:\n%s", s)
+	}
+	c.typing("y")
+	if code := live.exit(); code != 0 {
+		t.Errorf("exit %d\n%s", code, live.screen())
+	}
+	c.expect(`No call waits any more for 1 older question`)
+	d.write("b.txt", "one\n")
+	_, _, _ = d.run("call", "delete_file", "path=b.txt")
+	c.expect(`! its call no longer waits: an answer counts when the same call is made again`)
+	c.expect(chosen)
+	c.typing("n")
+	c.expect(`Reason`)
+	c.typing("\r")
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	c.exit()
+}

@@ -53,7 +53,7 @@ func (a *app) serveCommand() *cobra.Command {
 			}
 		}
 		defer func() { _ = os.Remove(page) }()
-		return a.host().ServeHTTP(cmd.Context(), wire.Options{Mode: mode(), Wait: *wait}, f)
+		return a.host().ServeHTTP(cmd.Context(), wire.Options{Mode: mode(), Wait: *wait, Patient: !cmd.Flags().Changed("wait"), Notify: true}, f)
 	})
 	return cmd
 }

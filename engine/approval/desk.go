@@ -40,6 +40,8 @@ type Desk struct {
 	// Check says what is wrong with a line that an approval would remember; nil takes any. An engine sets it. An answer with a
 	// line that it refuses is none: the question is asked again and says why.
 	Check func(line string) error
+	// Attend is told that a call waits for the answer to the question with this ID, until it calls what it gets; nil tells nobody.
+	Attend func(id string) (leave func())
 }
 
 // Ask asks the question and returns it with its answer, taken: the identical call will have to ask again. Equal
@@ -154,6 +156,9 @@ func (c asCaller) Ask(ctx context.Context, q Question) (*Answer, error) { return
 func (d *Desk) await(ctx context.Context, q Question) (Question, error) {
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
+	if d.Attend != nil {
+		defer d.Attend(q.ID)()
+	}
 	showing := len(d.Channels) + len(d.Callers)
 	replies := make(chan reply, showing)
 	ask := func(c Channel, caller bool, q Question, tries int) {

@@ -10,15 +10,19 @@ import (
 	"github.com/tongs-ai/tongs/internal/question"
 )
 
-// Questions lists questions.
-func (p *Printer) Questions(questions []approval.Question) error {
+// Questions lists questions. A pending one that a call waits for is "waiting".
+func (p *Printer) Questions(questions []approval.Question, attended func(id string) bool) error {
 	if len(questions) == 0 {
 		fmt.Fprintln(p.Err, "No questions are waiting for an answer.")
 		return nil
 	}
 	var rows [][]string
 	for _, q := range questions {
-		rows = append(rows, []string{q.ID, string(q.StateAt(time.Now())), q.Created.Format(time.DateTime), question.Summary(&q)})
+		state := string(q.StateAt(time.Now()))
+		if state == string(approval.Pending) && attended(q.ID) {
+			state = "waiting"
+		}
+		rows = append(rows, []string{q.ID, state, q.Created.Format(time.DateTime), question.Summary(&q)})
 	}
 	return p.Table([]string{"ID", "STATE", "ASKED", "WHAT"}, rows)
 }

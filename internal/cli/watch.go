@@ -18,11 +18,21 @@ type watcher struct {
 	store  approval.Store
 	format string
 	seen   map[string]bool
+	// attended reports whether a call waits for the answer to a question.
+	attended func(id string) bool
+	began    time.Time
+	told     bool
 }
 
-// Watch shows questions as they arrive and has a person answer them, until ctx ends.
-func (p *Printer) Watch(ctx context.Context, ask *terminal.Asker, store approval.Store, format string) error {
-	w := watcher{Printer: p, Asker: ask, store: store, format: format, seen: map[string]bool{}}
+// Watch shows questions as they arrive and has a person answer them, until ctx ends. Of those that no call waited for any more when it
+// began it tells how many there are.
+func (p *Printer) Watch(
+	ctx context.Context, ask *terminal.Asker, store approval.Store, format string, attended func(id string) bool,
+) error {
+	ask.Left = func(id string) bool { return !attended(id) }
+	w := watcher{
+		Printer: p, Asker: ask, store: store, format: format, seen: map[string]bool{}, attended: attended, began: time.Now(),
+	}
 	return w.run(ctx)
 }
 
@@ -40,15 +50,25 @@ func (w *watcher) run(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
+		left := 0
 		for i := len(questions) - 1; i >= 0; i-- { // the oldest first
 			q := questions[i]
 			if w.seen[q.ID] {
+				continue
+			}
+			if w.format == "text" && q.Created.Before(w.began) && !w.attended(q.ID) { // its client is gone, or gave up
+				if !w.told {
+					left++
+				}
 				continue
 			}
 			w.seen[q.ID] = true
 			if err := w.one(ctx, q); err != nil {
 				return err
 			}
+		}
+		if w.told = true; left > 0 {
+			fmt.Fprintf(w.Err, "No call waits any more for %s; see 'tongs approvals list'.\n", terminal.Plural(left, "older question"))
 		}
 		select {
 		case <-ctx.Done():
@@ -80,6 +100,8 @@ func (w *watcher) one(ctx context.Context, q approval.Question) error {
 	case answer != nil:
 		if err := w.store.Answer(ctx, q.ID, *answer); err != nil {
 			fmt.Fprintf(w.Err, "tongs: %s\n", terminal.Clean(err.Error()))
+		} else if !w.attended(q.ID) {
+			fmt.Fprintln(w.Err, "Its call no longer waits: the answer counts when the same call is made again.")
 		}
 	}
 	return nil

@@ -48,6 +48,15 @@ type Options struct {
 	Home string
 }
 
+// Notify is how a person is told that a question waits: by a notification of the desktop, the bell of the terminal, both ("all") or not at all.
+type Notify string
+
+// Desktop reports whether the desktop shows a notification, Bell whether the terminal rings.
+func (n Notify) Desktop() bool { return n != "bell" && n != "none" }
+
+// Bell reports whether the terminal rings.
+func (n Notify) Bell() bool { return n != "desktop" && n != "none" }
+
 // Config is the merged configuration.
 type Config struct {
 	// Mode is the effective mode.
@@ -56,6 +65,8 @@ type Config struct {
 	ClientsApprove bool
 	// AskLater refuses what would be asked, and keeps the question for a person to answer later.
 	AskLater bool
+	// Notify is how a person is told that a question waits.
+	Notify Notify
 	// Rules are those of every layer, the most authority first.
 	Rules []tongs.Rule
 	// Granted are the permissions that tools may have.

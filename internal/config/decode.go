@@ -24,6 +24,7 @@ type layer struct {
 	mode        *located[tongs.Mode]
 	clients     *located[bool]
 	later       *located[bool]
+	notify      *located[Notify]
 	permissions *located[tongs.Permissions]
 	desc        *located[string]
 	rules       []tongs.Rule
@@ -129,6 +130,11 @@ func (l *layer) approval(v value, toolset, prefix string, withMode bool) {
 			readers["ask"] = func(v value) {
 				if w, ok := l.word(v, "now", "later"); ok {
 					l.later = &located[bool]{w == "later", l.origin(v.pos)}
+				}
+			}
+			readers["notify"] = func(v value) {
+				if w, ok := l.word(v, "all", "desktop", "bell", "none"); ok {
+					l.notify = &located[Notify]{Notify(w), l.origin(v.pos)}
 				}
 			}
 		}

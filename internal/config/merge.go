@@ -13,6 +13,7 @@ func merge(layers []*layer, opt Options) *Config {
 	c.mergeMode(layers, opt)
 	c.mergeClients(layers)
 	c.mergeLater(layers)
+	c.mergeNotify(layers)
 	c.mergeNumbers(layers)
 	c.mergeSandbox(layers)
 	c.mergeWeb(layers)
@@ -112,6 +113,23 @@ func (c *Config) mergeClients(layers []*layer) {
 			c.ignore(l.clients.origin, key+": all", "only the administrator's file, or else your own, can say so")
 		case c.ClientsApprove:
 			c.ClientsApprove, c.origins[key] = false, l.clients.origin
+		}
+	}
+}
+
+// mergeNotify finds how a person is told of questions. It is the person's own desk: a workspace has no say.
+func (c *Config) mergeNotify(layers []*layer) {
+	const key = "approval.notify"
+	c.Notify = "all"
+	said := false
+	for _, l := range layers {
+		switch {
+		case l.notify == nil:
+		case l.kind == tongs.LayerWorkspace:
+			c.ignore(l.notify.origin, key, "workspace files cannot set this")
+		case !said:
+			said = true
+			c.Notify, c.origins[key] = l.notify.value, l.notify.origin
 		}
 	}
 }

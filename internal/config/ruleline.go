@@ -133,7 +133,7 @@ func ReadRules(data []byte, name string) ([]tongs.Rule, error) {
 		return nil, failed(err)
 	}
 	t := l.toolsets
-	if l.mode != nil || l.later != nil || l.permissions != nil || l.desc != nil || l.writes != nil ||
+	if l.mode != nil || l.later != nil || l.notify != nil || l.permissions != nil || l.desc != nil || l.writes != nil ||
 		len(l.zones)+len(l.limits)+len(l.retention)+len(l.through)+len(t.Custom)+len(t.External)+len(t.MCP)+len(t.Workers) > 0 {
 		return nil, failed(fmt.Errorf("%s: it says more than rules; only approval and the rules of toolsets can be proposed", name))
 	}

@@ -36,6 +36,7 @@ func (c *Config) Settings() []Setting {
 		ask = "later"
 	}
 	add("approval.ask", ask)
+	add("approval.notify", string(c.Notify))
 	add("permissions", c.Granted.List())
 	add("sandbox.writes", string(c.Sandbox.Writes))
 	if len(c.Sandbox.Through) > 0 {

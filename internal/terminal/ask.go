@@ -30,6 +30,10 @@ type Asker struct {
 	Cancel context.CancelFunc
 	// Validate checks edited arguments; nil accepts any object.
 	Validate func(ctx context.Context, tool string, args json.RawMessage) error
+	// Bell rings when a question appears.
+	Bell bool
+	// Left says of a question that no call waits for its answer any more; nil means that one does.
+	Left func(id string) bool
 	// Previews has what is too long to stand in a question; nil has none.
 	Previews *approval.Previews
 }
@@ -81,6 +85,12 @@ func newPrompt(t *Terminal, a *Asker, q approval.Question) *prompt {
 }
 
 func (p *prompt) run(ctx context.Context) (*approval.Answer, error) {
+	if p.Bell {
+		fmt.Fprint(p.out, "\a")
+	}
+	if p.Left != nil && p.Left(p.q.ID) {
+		p.parts.Warnings = append(p.parts.Warnings, "its call no longer waits: an answer counts when the same call is made again")
+	}
 	p.draw(false)
 	for {
 		p.choices()

@@ -6,6 +6,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/attendance"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/state"
 )
@@ -17,6 +18,8 @@ type State struct {
 	Questions *Late
 	Previews  *approval.Previews
 	Grants    policy.Book
+	// Waiting tells which questions calls wait for.
+	Waiting attendance.Room
 }
 
 // Close closes it.
@@ -45,7 +48,7 @@ func OpenState(dir string, c *config.Checkpoint) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &State{DB: db, Audit: db.Audit(), Previews: PreviewsIn(dir), Grants: db.Grants()}
+	st := &State{DB: db, Audit: db.Audit(), Previews: PreviewsIn(dir), Grants: db.Grants(), Waiting: AttendanceIn(dir)}
 	st.Questions = newLate(db.Questions(approval.Options{}), st.Audit, st.Previews, dir)
 	return st, nil
 }

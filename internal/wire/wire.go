@@ -19,6 +19,7 @@ import (
 	"github.com/tongs-ai/tongs/internal/confine"
 	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/module"
+	"github.com/tongs-ai/tongs/internal/notify"
 	"github.com/tongs-ai/tongs/internal/search/live"
 	"github.com/tongs-ai/tongs/internal/telemetry"
 	"github.com/tongs-ai/tongs/mcp/mcpclient"
@@ -45,7 +46,9 @@ type Options struct {
 	Channels []approval.Channel
 	Caller   approval.CallerChannel
 	Wait     time.Duration
-	Elicit   func(context.Context, mcpclient.Elicitation) (mcpclient.Elicited, error)
+	// Patient has a call wait as long as its client allows, where that is longer. Notify tells the person at the desktop.
+	Patient, Notify bool
+	Elicit          func(context.Context, mcpclient.Elicitation) (mcpclient.Elicited, error)
 	// Lives is set by programs that go on after a call: their commands may be jobs.
 	Lives bool
 	// Observe is told what happens to calls.
@@ -219,7 +222,10 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 		Attachment: int(l.AttachmentBytes), Spill: l.SpillBytes,
 	}}
 	opt.Approval = &approval.Desk{Store: s.Questions, Hint: answerHint(s.StateDir), Previews: s.Previews}
-	opt.Approval.Channels = o.Channels
+	opt.Approval.Attend = AttendanceIn(s.StateDir).Attend
+	if opt.Approval.Channels = o.Channels; s.Config.Notify.Desktop() && o.Notify {
+		opt.Approval.Channels = append(slices.Clip(o.Channels), notify.New())
+	}
 	if o.Caller != nil {
 		opt.Approval.Callers = []approval.CallerChannel{o.Caller}
 	}

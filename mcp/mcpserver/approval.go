@@ -58,11 +58,11 @@ func (c *Channel) AskCaller(ctx context.Context, q approval.Question) (*approval
 	if f == nil {
 		return nil, nil
 	}
-	f.wait(q.ID)
 	context.AfterFunc(ctx, func() { f.wait("") }) // the desk ends it when the question is over
 	if !f.elicits || q.Elsewhere {
-		return nil, nil
+		return nil, f.linger(ctx, q)
 	}
+	f.wait("waiting for approval: the form asks you")
 	var unread error
 	for range maxForms {
 		shown, took, err := f.show(ctx, q, unread)
@@ -70,7 +70,7 @@ func (c *Channel) AskCaller(ctx context.Context, q approval.Question) (*approval
 			return nil, err
 		}
 		if shown.Action != "accept" && took < f.server.opt.Instant {
-			return nil, nil // nobody saw it
+			return nil, f.linger(ctx, q) // nobody saw it
 		}
 		answer, err := read(q, shown, f.session)
 		if err == nil {
@@ -79,6 +79,40 @@ func (c *Channel) AskCaller(ctx context.Context, q approval.Question) (*approval
 		unread = err
 	}
 	return nil, fmt.Errorf("the client's answer could not be read: %w", unread)
+}
+
+// linger tells the client how the question is answered elsewhere, and stays while the client waits for the call.
+func (f *flight) linger(ctx context.Context, q approval.Question) error {
+	hint := "tongs approvals approve " + approval.Short(q.ID)
+	if f.server.opt.Hint != nil {
+		hint = f.server.opt.Hint(q.ID)
+	}
+	told := f.wait(fmt.Sprintf("waiting for approval: %s · answer with %s", question.What(&q), hint))
+	if !told || !f.server.opt.Patient {
+		return nil
+	}
+	timer := time.NewTimer(patience(f.session.agents))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// patience is how long a client waits for a call that reports progress, as measured with the clients themselves (test/e2e/clients).
+// Of one that is not known it is nothing, so that the desk decides.
+func patience(agents []string) time.Duration {
+	for _, known := range []struct {
+		name string
+		time time.Duration
+	}{{"claude-code", 5 * time.Minute}, {"codex", 280 * time.Second}, {"gemini-cli", 5 * time.Minute}, {"opencode", 5 * time.Minute}} {
+		if len(agents) > 0 && strings.HasPrefix(agents[0], known.name) {
+			return known.time
+		}
+	}
+	return 0
 }
 
 // show has the client show the question, and returns its answer and how long it took.

@@ -190,7 +190,7 @@ func TestAnswerElsewhereUnblocks(t *testing.T) {
 			t.Fatalf("%d questions wait, want 1", len(open))
 		}
 		c.mu.Lock()
-		if m := c.progress[len(c.progress)-1].Message; !strings.Contains(m, open[0].ID) {
+		if m := c.progress[len(c.progress)-1].Message; !strings.Contains(m, "edit  a.txt  +1 −1") || !strings.Contains(m, "tongs approvals approve "+approval.Short(open[0].ID)) {
 			t.Errorf("progress says %q, want the question %s", m, open[0].ID)
 		}
 		c.mu.Unlock()
@@ -288,5 +288,49 @@ func TestFormOffersNoMoreThanTheSession(t *testing.T) {
 	schema := p.shown[0].RequestedSchema.(map[string]any)["properties"].(map[string]any)["answer"].(map[string]any)["enum"].([]any)
 	if len(schema) != 2 {
 		t.Errorf("the choices for a delete are %v", schema)
+	}
+}
+
+// A client that is known to wait, and hears that the call goes on, has its call wait for an answer from elsewhere longer than others.
+func TestPatientClientsWait(t *testing.T) {
+	for name, waits := range map[string]bool{"opencode": true, "codex-mcp-client": true, "tester": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, setup{client: name, wait: time.Millisecond, Options: mcpserver.Options{Patient: true, Beat: 10 * time.Millisecond}})
+			w.write("a.txt", "one\n")
+			c := w.connect(withSessions, nil)
+			if res := c.call("edit", edit); !res.IsError {
+				t.Fatal("a call that nobody hears of was approved") // without progress nobody waits
+			}
+			params := &mcp.CallToolParams{Name: "edit", Arguments: args{"path": "a.txt", "oldString": "one", "newString": "three"}}
+			params.SetProgressToken("p")
+			done := make(chan *mcp.CallToolResult, 1)
+			go func() {
+				res, err := c.CallTool(t.Context(), params)
+				if err != nil {
+					t.Error(err)
+				}
+				done <- res
+			}()
+			if !waits {
+				if res := <-done; codeOf(res) != "APPROVAL_REQUIRED" {
+					t.Errorf("it returned %s", text(res))
+				}
+				return
+			}
+			for told := 0; told < 5; { // many times as long as the desk waits
+				<-c.updated
+				c.mu.Lock()
+				if strings.Contains(c.progress[len(c.progress)-1].Message, "answer with tongs approvals approve q") {
+					told++
+				}
+				c.mu.Unlock()
+			}
+			open, err := w.store.List(t.Context(), true)
+			w.must(err)
+			w.must(w.store.Answer(t.Context(), open[0].ID, approval.Answer{Approved: true, Scope: approval.Once}))
+			if res := <-done; res.IsError || w.content("a.txt") != "three\n" {
+				t.Error(text(res))
+			}
+		})
 	}
 }

@@ -37,8 +37,8 @@ type flight struct {
 
 	mu       sync.Mutex
 	progress *progress
-	// question is the one that the call waits for.
-	question string
+	// waits says what the call waits for.
+	waits string
 }
 
 // callTool is the handler of every tool of the engine.
@@ -198,8 +198,8 @@ func (f *flight) follow(p *progress) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.progress = p
-	if f.question != "" {
-		p.wait(f.question)
+	if f.waits != "" {
+		p.wait(f.waits)
 	}
 }
 
@@ -212,12 +212,13 @@ func (f *flight) update(u tongs.Update) {
 	}
 }
 
-// wait tells the request that attends that the call waits for an answer to a question; empty that it goes on.
-func (f *flight) wait(question string) {
+// wait tells the request that attends what the call waits for; empty that it goes on. It reports whether the client listens.
+func (f *flight) wait(what string) (told bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.question = question
-	f.progress.wait(question)
+	f.waits = what
+	f.progress.wait(what)
+	return f.progress != nil
 }
 
 // elicits reports whether a client can show a form.

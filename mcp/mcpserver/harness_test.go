@@ -3,6 +3,7 @@
 package mcpserver_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -61,6 +62,7 @@ type world struct {
 	audit    *audit.Memory
 	server   *mcpserver.Server
 	http     *httptest.Server
+	client   string
 
 	// saved are values that transcripts speak of by name.
 	saved map[string]string
@@ -81,12 +83,15 @@ type setup struct {
 	durable bool
 	// clientsApprove is what the user's configuration says of approvals by clients; keep goes around the store of questions.
 	clientsApprove bool
-	keep           func(approval.Store) approval.Store
+	// client is the name of clients.
+	client string
+	keep   func(approval.Store) approval.Store
 }
 
 func newWorld(t testing.TB, s setup) *world {
 	t.Helper()
 	w := &world{TB: t, dir: realDir(t), store: approval.NewMemory(approval.Options{}), audit: audit.NewMemory(), saved: map[string]string{}}
+	w.client = cmp.Or(s.client, "tester")
 	spill, err := output.OpenSpill(filepath.Join(realDir(t), "spill"))
 	w.must(err)
 	ws, err := workspace.Open(workspace.Options{
@@ -242,7 +247,7 @@ func (w *world) join(version string, opt *mcp.ClientOptions, transport mcp.Trans
 		c.logs = append(c.logs, req.Params)
 	}
 	var err error
-	c.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, opt).
+	c.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: w.client, Version: "1"}, opt).
 		Connect(w.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	w.must(err)
 	w.Cleanup(func() { _ = c.Close() })

@@ -31,7 +31,7 @@ type progress struct {
 	lost        int
 	fresh       bool
 	sent, total float64
-	question    string
+	waits       string
 
 	wake chan struct{}
 	over chan struct{}
@@ -74,15 +74,15 @@ func (p *progress) add(u tongs.Update) {
 	p.wakeSender()
 }
 
-// wait tells that the call waits for an answer, or, with an empty question, that it goes on.
-func (p *progress) wait(question string) {
+// wait tells what the call waits for, or, where that is empty, that it goes on.
+func (p *progress) wait(what string) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.question = question
-	if question != "" {
+	p.waits = what
+	if what != "" {
 		p.wakeSender()
 	}
 }
@@ -136,8 +136,8 @@ func (p *progress) message() string {
 		return fmt.Sprintf("[%d bytes left out]\n%s", p.lost, p.text)
 	case p.text != "":
 		return p.text
-	case p.question != "":
-		return fmt.Sprintf("waiting for approval: question %s (%s)", p.question, took)
+	case p.waits != "":
+		return fmt.Sprintf("%s (%s)", p.waits, took)
 	case p.title != "":
 		return p.title
 	default:

@@ -75,6 +75,10 @@ type Options struct {
 	// Instant is the time in which no person reads and declines a question: 300 ms. A refusal that comes sooner is that of
 	// a client that did not show it.
 	Instant time.Duration
+	// Hint says, in a few words, how a person answers a question elsewhere, for clients that show none; nil names the tongs command.
+	Hint func(question string) string
+	// Patient has a call wait for an answer from elsewhere as long as its client is known to, instead of as long as the desk.
+	Patient bool
 	// Beat is how often a call that is silent tells that it is alive, to clients that asked for progress: 5 s.
 	Beat time.Duration
 	// Logger receives what goes wrong in the protocol. Nil discards it.
