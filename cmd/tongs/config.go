@@ -8,7 +8,7 @@ import (
 
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Look at the configuration", Example: "  tongs config show"}
-	cmd.AddCommand(a.configShowCommand())
+	cmd.AddCommand(a.configShowCommand(), a.configPresetsCommand())
 	return cmd
 }
 

@@ -117,7 +117,7 @@ func (a *app) groups() []group {
 	return []group{
 		{"start", "Start", []*cobra.Command{a.setupCommand(), a.initCommand(), a.doctorCommand(), a.serveCommand(), a.mcpCommand()}},
 		{"call", "Call tools", []*cobra.Command{a.toolsCommand(), a.describeCommand(), a.callCommand(), a.explainCommand(), a.validateCommand()}},
-		{"answer", "Approve", []*cobra.Command{a.approvalsCommand(), a.grantsCommand(), a.trustCommand()}},
+		{"answer", "Approve", []*cobra.Command{a.approvalsCommand(), a.allowRuleCommand(), a.denyRuleCommand(), a.grantsCommand(), a.trustCommand()}},
 		{"history", "History", []*cobra.Command{
 			a.logCommand(), a.changesCommand(), a.undoCommand(), a.redoCommand(), a.statsCommand(), a.replayCommand(), a.sessionsCommand(),
 		}},

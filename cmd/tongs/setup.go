@@ -22,7 +22,8 @@ func (a *app) setupCommand() *cobra.Command {
 		Use: "setup", Short: "Connect Tongs to an agent that you use",
 		Example: "  tongs setup claude-code\n" +
 			"  tongs setup codex --write",
-		Long: "Show what to add to the configuration of an MCP client so that it gets the tools of Tongs. With --write, add it.",
+		Long: "Show what to add to the configuration of an MCP client so that it gets the tools of Tongs. With --write, add it.\n" +
+			"If you have no configuration of your own yet, the preset coding is offered.",
 		Args: cobra.NoArgs,
 	}
 	for _, c := range clientconfig.All() {
@@ -75,7 +76,7 @@ func (a *app) setupClientCommand(c clientconfig.Client) *cobra.Command {
 			return err
 		}
 		c.Next(a.Err)
-		return nil
+		return a.offerPreset(cmd.Context(), false)
 	})
 	return cmd
 }
@@ -119,10 +120,11 @@ func (a *app) setupEdit(ctx context.Context, c clientconfig.Client, s *setup, pa
 		return err
 	}
 	fmt.Fprintf(a.Err, "Changed %s.\n", terminal.Clean(path))
-	if !s.remove {
-		c.Next(a.Err)
+	if s.remove {
+		return nil
 	}
-	return nil
+	c.Next(a.Err)
+	return a.offerPreset(ctx, !s.yes)
 }
 
 // agree has a person say yes at the terminal.

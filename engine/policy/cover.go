@@ -109,7 +109,9 @@ func proposal(e *tongs.Effect) (c Cover, ok bool) {
 }
 
 // ExactCommand is the pattern for exactly the command of these words.
-func ExactCommand(argv []string) string { return writeTokens(exactTokens(&tongs.Effect{Argv: argv}), true) }
+func ExactCommand(argv []string) string {
+	return writeTokens(exactTokens(&tongs.Effect{Argv: argv}), true)
+}
 
 // exactTokens are those of the pattern for exactly the command of an execute effect. What is harmless is left out, and so
 // is a variable that stands among the words.

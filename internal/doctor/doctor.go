@@ -84,6 +84,16 @@ func checkOutcomes(ctx context.Context, workspace, stateDir string) Check {
 	return Check{"outcomes", "warn", detail + "\nSmall workspaces are copied instead; for large ones commands are asked about before they run."}
 }
 
+// Contained says what keeps commands from running on copies in the sandbox here; nil where nothing does.
+func Contained(ctx context.Context, p wire.Place) (problems []string) {
+	for _, c := range append(checkSandbox(ctx), checkOutcomes(ctx, p.Workspace, p.StateDir)) {
+		if c.State != "ok" {
+			problems = append(problems, c.Detail)
+		}
+	}
+	return problems
+}
+
 func checkConfig(host wire.Host, p wire.Place) []Check {
 	cfg, err := host.Configure(p, nil)
 	if err != nil {

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/cli"
+	"github.com/tongs-ai/tongs/internal/config"
+	"github.com/tongs-ai/tongs/internal/owned"
+	"github.com/tongs-ai/tongs/internal/terminal"
+)
+
+// ruleFlags say what a new rule is about, besides the commands that are its arguments.
+type ruleFlags struct {
+	edits, hosts, tools []string
+	yes                 bool
+}
+
+func (f *ruleFlags) register(cmd *cobra.Command, verb string) {
+	cmd.Flags().StringArrayVar(&f.edits, "edits", nil, verb+" changes of files that match the `pattern`")
+	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, verb+" requests of the web tools to the `host`")
+	cmd.Flags().StringArrayVar(&f.tools, "tool", nil, verb+" the `tool`, whatever it does")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
+}
+
+func (a *app) allowRuleCommand() *cobra.Command {
+	var f ruleFlags
+	cmd := &cobra.Command{
+		Use: "allow [COMMAND ...]", Short: "Add a rule that allows a command, edits, a host or a tool",
+		Long: "Add rules to your own configuration file that let agents do something without asking. The change is shown, and you are asked. " +
+			"Each argument is one command pattern of whole words: 'git commit' covers 'git commit -m x'. An allowed command runs " +
+			"directly, so that 'tongs undo' does not take its changes back; without a rule it runs on a copy. Blocked and ask rules, secrets " +
+			"and protected names take precedence. docs/policy.md describes patterns.",
+		Example: "  tongs allow 'git commit'\n  tongs allow --edits 'src/**'\n  tongs allow --host api.example.com --yes",
+	}
+	f.register(cmd, "allow")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		return a.addRules(cmd.Context(), tongs.PreApproved, args, &f)
+	})
+	return cmd
+}
+
+func (a *app) denyRuleCommand() *cobra.Command {
+	var f ruleFlags
+	cmd := &cobra.Command{
+		Use: "deny [COMMAND ...]", Short: "Add a rule that blocks a command, edits, a host or a tool",
+		Long: "Add rules to your own configuration file that keep agents from doing something. Nothing overrides them, and nobody is asked. " +
+			"The change is shown, and you are asked. --edits also blocks deleting.",
+		Example: "  tongs deny 'git push --force'\n  tongs deny --edits 'migrations/**'",
+	}
+	f.register(cmd, "block")
+	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
+		return a.addRules(cmd.Context(), tongs.Blocked, args, &f)
+	})
+	return cmd
+}
+
+// lines are the rules, a line each.
+func (f *ruleFlags) lines(d tongs.Decision, commands []string) (list []config.RuleLine, err error) {
+	add := func(kind string, patterns ...string) {
+		for _, p := range patterns {
+			if err != nil {
+				return
+			}
+			var r config.RuleLine
+			if r, err = config.ParseRuleLine(fmt.Sprintf("%s %s %s", d, kind, p)); err == nil {
+				r.Pattern = p // a quote at its begin and end may be meant
+				if _, err = r.Rule(); err == nil {
+					err = narrowEnough(r)
+				}
+			}
+			list = append(list, r)
+		}
+	}
+	add("command", commands...)
+	if d == tongs.Blocked {
+		add("write", f.edits...)
+		add("delete", f.edits...)
+	} else {
+		add("edit", f.edits...)
+	}
+	add("host", f.hosts...)
+	add("tool", f.tools...)
+	if err == nil && len(list) == 0 {
+		err = cli.Usagef("say what the rule is about: a command, as in 'git commit', or --edits, --host or --tool")
+	}
+	return list, err
+}
+
+// narrowEnough refuses to allow nearly everything, as grants do: that is for a person to write down in the file.
+func narrowEnough(r config.RuleLine) error {
+	kinds := map[string]tongs.EffectKind{"command": tongs.EffectExecute, "edit": tongs.EffectWrite, "host": tongs.EffectNetwork}
+	kind, ok := kinds[r.Kind]
+	switch {
+	case r.Decision != tongs.PreApproved:
+		return nil
+	case ok:
+		if err := (policy.Cover{Kind: kind, Pattern: r.Pattern}).Validate(); err != nil {
+			return cli.Usagef("%q: %w", r.Pattern, err)
+		}
+	case strings.Trim(r.Pattern, "*") == "":
+		return cli.Usagef("%q would allow every tool; name one, or use a preset ('tongs config presets')", r.Pattern)
+	}
+	return nil
+}
+
+// addRules writes rules into the user's own configuration file, after a person saw the change.
+func (a *app) addRules(ctx context.Context, d tongs.Decision, commands []string, f *ruleFlags) error {
+	lines, err := f.lines(d, commands)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	place, err := a.host().Locate()
+	if err != nil {
+		return err
+	}
+	cfg, err := a.host().Configure(place, nil)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(place.ConfigDir, config.UserFile)
+	before, err := config.ReadUser(path)
+	if err != nil {
+		return err
+	}
+	after := before
+	for _, line := range lines {
+		if err := overruled(cfg.Rules, line); err != nil {
+			return err
+		}
+		if after, err = config.AddRule(after, line); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(a.Out, terminal.CleanLines(udiff.Unified(path, path, string(before), string(after))))
+	if err := a.agree(ctx, f.yes, "change "+path); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if now, err := config.ReadUser(path); err != nil || string(now) != string(before) {
+		return tongs.Errorf(tongs.CodeStaleFile, "%s changed since the rule was shown; run the command again", path)
+	}
+	if err := owned.Rewrite(path, after, 0o600); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Err, "Changed %s. Servers that are running use it when they start again.\n", terminal.Clean(path))
+	return nil
+}
+
+// overruled refuses a rule that would change nothing, because a stricter one about exactly the same is there.
+func overruled(rules []tongs.Rule, line config.RuleLine) error {
+	want, err := line.Rule()
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		same := r.Toolset == want.Toolset && r.Tool == want.Tool && r.Pattern == want.Pattern && r.Effects&want.Effects != 0
+		if (same || r.Tool != "" && r.Tool == want.Tool) && !r.Fallback && r.Decision > want.Decision {
+			return tongs.Errorf(tongs.CodeConfigError, "%s is stricter, so this rule would change nothing: %s; remove that line first", r.Origin, r.String())
+		}
+	}
+	return nil
+}
