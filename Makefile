@@ -98,6 +98,10 @@ bench-mcp: build ## our MCP server beside npm's for files and a bare one
 bench-outcomes: launcher ## runs on a copy beside direct ones
 	$(GO) run ./test/bench/outcomes
 
+.PHONY: bench-prompts
+bench-prompts: needs ## how often each preset asks in five coding sessions; writes internal/preset/counts.json
+	$(GO) run ./test/bench/prompts -update
+
 .PHONY: conformance
 conformance: build ## the public MCP suite against server and client, and the inspector; writes docs/conformance.md
 	./test/e2e/conformance/run

@@ -164,8 +164,8 @@ func overruled(rules []tongs.Rule, line config.RuleLine) error {
 		return err
 	}
 	for _, r := range rules {
-		same := r.Toolset == want.Toolset && r.Tool == want.Tool && r.Pattern == want.Pattern && r.Effects&want.Effects != 0
-		if (same || r.Tool != "" && r.Tool == want.Tool) && !r.Fallback && r.Decision > want.Decision {
+		same := r.Tool == want.Tool && r.Pattern == want.Pattern && (r.Tool != "" || r.Effects&want.Effects != 0) && !r.Undoable
+		if same && !r.Fallback && r.Decision > want.Decision {
 			return tongs.Errorf(tongs.CodeConfigError, "%s is stricter, so this rule would change nothing: %s; remove that line first", r.Origin, r.String())
 		}
 	}

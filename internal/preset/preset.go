@@ -47,7 +47,7 @@ func All() []Preset {
 		{Name: "unattended", Copies: true, Allows: []string{
 			"Files in the workspace are edited, moved and deleted without asking; tongs undo takes each change back.",
 			"What needs approval is refused with the reason, and kept for you: tongs approvals lists it.",
-			"Pushing and publishing are blocked.",
+			"That includes commits, pushing and every host.",
 		}},
 		{Name: "review-only", Copies: true, Allows: []string{
 			"The agent reads, searches and runs commands on a copy.",

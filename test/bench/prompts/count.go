@@ -5,25 +5,13 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"github.com/tongs-ai/tongs/internal/preset"
 )
 
-// Count is what is counted of a session: questions by the label of the call, and calls that needed one and asked none.
-type Count struct {
-	Calls    int `json:"calls"`
-	Needed   int `json:"needed"`
-	Git      int `json:"git"`
-	Network  int `json:"network"`
-	Needless int `json:"needless"`
-	Missed   int `json:"missed"`
-	Refused  int `json:"refused"`
-}
-
-// Questions is how often a person was asked.
-func (c Count) Questions() int { return c.Needed + c.Git + c.Network + c.Needless }
-
 // Count counts.
-func (r *Report) Count() Count {
-	c := Count{Calls: len(r.Session.Calls), Refused: len(r.Refused)}
+func (r *Report) Count() preset.Count {
+	c := preset.Count{Calls: len(r.Session.Calls), Refused: len(r.Refused)}
 	asked := map[int]bool{}
 	for _, a := range r.Asked {
 		asked[a.Call] = true

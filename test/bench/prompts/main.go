@@ -1,11 +1,13 @@
 // Command prompts counts how often a person is asked in five coding sessions: scripts of calls, each labelled beforehand with
-// whether a question about it is needed, that run through the whole system with its sandbox and with real programs.
+// whether a question about it is needed, that run through the whole system with its sandbox and with real programs. With -update
+// it writes the counts to internal/preset/counts.json, which 'tongs config presets' shows.
 //
-//	go run ./test/bench/prompts [-session go] [-config FILE] [-v]
+//	go run ./test/bench/prompts [-session go] [-preset coding] [-config FILE] [-undo] [-update] [-v]
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/tongs-ai/tongs/internal/preset"
 	"github.com/tongs-ai/tongs/system"
 )
 
@@ -26,16 +29,15 @@ func main() {
 
 func run() error {
 	only := flag.String("session", "", "one session only")
-	config := flag.String("config", "", "a configuration file; the default configuration when empty")
+	name := flag.String("preset", "", "one preset only, or default for none")
+	file := flag.String("config", "", "a configuration file instead of the presets")
 	verbose := flag.Bool("v", false, "show each question")
 	undo := flag.Bool("undo", false, "undo each session and redo it, and compare the files")
+	update := flag.Bool("update", false, "write the counts to internal/preset/counts.json")
 	flag.Parse()
-	var text []byte
-	if *config != "" {
-		var err error
-		if text, err = os.ReadFile(*config); err != nil {
-			return err
-		}
+	configs, err := configurations(*name, *file)
+	if err != nil {
+		return err
 	}
 	all, err := Sessions()
 	if err != nil {
@@ -46,18 +48,65 @@ func run() error {
 		return err
 	}
 	defer clean()
-	for i := range all {
-		if s := &all[i]; *only == "" || *only == s.Name {
-			rep, err := b.run(context.Background(), s, string(text), *undo)
-			if rep != nil {
-				rep.print(os.Stdout, *verbose)
-			}
-			if err != nil {
-				fmt.Println("  ", err)
+	counts, err := preset.Measured()
+	if err != nil {
+		return err
+	}
+	for _, c := range configs {
+		fmt.Println(c.name)
+		if counts[c.name] == nil {
+			counts[c.name] = map[string]preset.Count{}
+		}
+		for i := range all {
+			if s := &all[i]; *only == "" || *only == s.Name {
+				rep, err := b.run(context.Background(), s, c.text, *undo)
+				if rep != nil {
+					rep.print(os.Stdout, *verbose)
+					counts[c.name][s.Name] = rep.Count()
+				}
+				if err != nil {
+					fmt.Println("  ", err)
+				}
 			}
 		}
 	}
-	return nil
+	if !*update {
+		return nil
+	}
+	data, err := json.MarshalIndent(counts, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join("internal", "preset", "counts.json"), append(data, '\n'), 0o644)
+}
+
+// configuration is a user's configuration, with a name.
+type configuration struct{ name, text string }
+
+// configurations are those to run: all presets after the default, or one, or that of a file.
+func configurations(name, file string) ([]configuration, error) {
+	if file != "" {
+		data, err := os.ReadFile(file)
+		return []configuration{{file, string(data)}}, err
+	}
+	var list []configuration
+	if name == "" || name == preset.Default {
+		list = append(list, configuration{name: preset.Default})
+	}
+	for _, p := range preset.All() {
+		if name == "" || name == p.Name {
+			data, err := p.YAML()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, configuration{p.Name, string(data)})
+		}
+	}
+	if len(list) == 0 {
+		_, err := preset.Find(name)
+		return nil, err
+	}
+	return list, nil
 }
 
 // newBench makes a directory for sessions. The home and the caches of the person who runs the bench are left alone.
