@@ -236,8 +236,11 @@ func (a *analyser) poison(why string) { a.unknown(tongs.EffectExecute, why) }
 
 // unknown adds an effect whose target cannot be told.
 func (a *analyser) unknown(kind tongs.EffectKind, why string) {
-	a.effect(tongs.Effect{Kind: kind, Unknown: true, Confined: a.w.Confined && kind == tongs.EffectRead, Why: why})
-	a.markRisky(why)
+	e := tongs.Effect{Kind: kind, Unknown: true, Confined: a.w.Confined && kind == tongs.EffectRead, Why: why}
+	a.effect(e)
+	if !e.Confined {
+		a.markRisky(why)
+	}
 }
 
 // markRisky marks the current command.
