@@ -65,17 +65,27 @@ func newAction(r *rand.Rand) action {
 			return os.RemoveAll(filepath.Join(dir, a))
 		}}
 	default:
-		return action{tool: "shell", args: map[string]any{"command": script([]string{line(r)})}}
+		text := line(r)
+		for hardLink(text) {
+			text = line(r)
+		}
+		return action{tool: "shell", args: map[string]any{"command": script([]string{text})}}
 	}
 }
 
-// replace gives a file new content, whatever its mode is, and keeps that.
+// hardLink reports whether a line makes a hard link. It is kept as a separate file, so that a later call that writes to one of
+// the names does not do what it does directly.
+func hardLink(line string) bool {
+	return strings.Contains(line, "ln ") && !strings.Contains(line, "ln -s")
+}
+
+// replace puts a file with new content in the place of one, with its mode.
 func replace(host, text string) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Lstat(host); err == nil {
 		mode = info.Mode()
 	}
-	return errors.Join(os.WriteFile(host, []byte(text), mode), os.Chmod(host, mode))
+	return errors.Join(os.WriteFile(host+"~", []byte(text), mode), os.Chmod(host+"~", mode), os.Rename(host+"~", host))
 }
 
 // act makes the calls, and does directly what each of them did.

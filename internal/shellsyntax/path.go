@@ -55,6 +55,14 @@ func (a *analyser) located(kind tongs.EffectKind, spelling string, unlikely bool
 		return
 	}
 	p, err := a.resolve(kind, spelling)
+	if lexical := path.Clean(spelling); tongs.CodeOf(err) == tongs.CodeFileNotFound && lexical != spelling {
+		// A directory before .. is not there yet. Should it be made, .. leads back from it.
+		a.located(kind, lexical, unlikely)
+		if kind != tongs.EffectRead {
+			a.unknown(kind, kind.String()+"s "+spelling+", which leads nowhere now")
+		}
+		return
+	}
 	if (errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)) && kind != tongs.EffectRead {
 		a.unknown(kind, kind.String()+"s "+spelling+", which leads nowhere now")
 		return
