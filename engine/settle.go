@@ -149,6 +149,7 @@ func (w *walk) keepChanges(ctx context.Context, o Outcome, made []tongs.Change, 
 			return err
 		}
 		w.unkept = append(w.unkept, need.Effects...)
+		w.decision.notes = append(slices.Clip(w.decision.notes), need.Reason)
 	}
 	return dropped(tongs.Errorf(tongs.CodeStaleFile, "gave up after %d attempts to keep the changes", maxNeeds))
 }

@@ -20,8 +20,9 @@ type Journal interface {
 	// Done is called once, when the change was made, or was not; a removal that was not made may have been in part.
 	Keep(ctx context.Context, c *Changing) (done func(made bool), err error)
 	// Undoable says of each of the writes and deletes of one call why what it would replace could not be brought back, "" where
-	// it could. Roots are as in Changing. It asks about the state that is there now.
-	Undoable(ctx context.Context, roots map[string]string, effects []tongs.Effect) (why []string)
+	// it could. Roots are as in Changing. It asks about the state that is there now. Except says the same of each path that
+	// would be replaced, for reasons that a journal does not know.
+	Undoable(ctx context.Context, roots map[string]string, effects []tongs.Effect, except func(tongs.Path) (why string)) (why []string)
 	// Own reports whether the file at p was made by the session and is as the session left it.
 	Own(ctx context.Context, roots map[string]string, session string, p tongs.Path) bool
 }
@@ -121,7 +122,12 @@ func (w *Workspace) Undoable(ctx context.Context, effects []tongs.Effect) []stri
 	if w.journal == nil {
 		return slices.Repeat([]string{"changes are not recorded here"}, len(effects))
 	}
-	why := w.journal.Undoable(ctx, w.tops(), effects)
+	why := w.journal.Undoable(ctx, w.tops(), effects, func(p tongs.Path) string {
+		if _, secret := w.Secret(p); secret {
+			return "it looks like a secret"
+		}
+		return ""
+	})
 	for i, e := range effects {
 		if w.letThrough(w.Host(e.Path)) {
 			why[i] = "commands write there directly (sandbox.through)"

@@ -34,7 +34,7 @@ func (r *recorder) Keep(_ context.Context, c *Changing) (func(bool), error) {
 	return func(made bool) { r.made = append(r.made, made) }, nil
 }
 
-func (r *recorder) Undoable(_ context.Context, _ map[string]string, effects []tongs.Effect) []string {
+func (r *recorder) Undoable(_ context.Context, _ map[string]string, effects []tongs.Effect, _ func(tongs.Path) string) []string {
 	return make([]string, len(effects))
 }
 

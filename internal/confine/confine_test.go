@@ -69,6 +69,22 @@ type bench struct {
 	instead func(context.Context, *tongs.Env) error
 	// observe, where it is set, is told of every event.
 	observe func(engine.Event)
+	// intended happens when a decision was logged, and before anything comes of it.
+	intended func(*audit.Intent)
+}
+
+// intents is a log that has the bench's intended happen.
+type intents struct {
+	audit.Log
+	b *bench
+}
+
+func (l intents) Intent(ctx context.Context, call string, in *audit.Intent) error {
+	err := l.Log.Intent(ctx, call, in)
+	if l.b.intended != nil {
+		l.b.intended(in)
+	}
+	return err
 }
 
 func setup(t *testing.T, opt confine.Options, more ...tongs.Rule) *bench {
@@ -80,6 +96,7 @@ func setup(t *testing.T, opt confine.Options, more ...tongs.Rule) *bench {
 func setupIn(t *testing.T, dir string, opt confine.Options, more ...tongs.Rule) *bench {
 	t.Helper()
 	b := &bench{dir: dir, say: true, log: audit.NewMemory(), meanwhile: func() {}}
+	b.log = intents{b.log, b}
 	ws, err := opt.Workspace, error(nil)
 	if ws == nil {
 		ws, err = workspace.Open(workspace.Options{Dir: b.dir, LockDir: filepath.Join(t.TempDir(), "locks")})

@@ -114,7 +114,7 @@ func (j *Journal) keepChange(ctx context.Context, c *workspace.Changing) (change
 
 // whole refuses effects of which something could not be brought back.
 func (j *Journal) whole(ctx context.Context, d *disk, effects []tongs.Effect) error {
-	for i, why := range j.undoable(ctx, d, effects) {
+	for i, why := range j.undoable(ctx, d, effects, func(tongs.Path) string { return "" }) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -57,8 +57,10 @@ func (j *Journal) Own(ctx context.Context, roots map[string]string, session stri
 }
 
 // changeOf is what an entry did to a path: its state before and after, and whether it touched it at all. It is not ok where
-// something was moved to or from there, or the entry cannot be read.
+// something was moved to or from there, or the entry cannot be read. What programs moved on a copy went at one place and
+// came at another.
 func (j *Journal) changeOf(id string, p tongs.Path) (was, left State, touched, ok bool) {
+	gone := map[string]bool{}
 	for c, err := range j.Changes(id) {
 		if err != nil {
 			return was, left, touched, false
@@ -67,6 +69,9 @@ func (j *Journal) changeOf(id string, p tongs.Path) (was, left State, touched, o
 			return was, left, true, false
 		}
 		if c.Path != p {
+			if c.After.Type == Absent && c.Before.Hash != "" {
+				gone[c.Before.Hash] = true
+			}
 			continue
 		}
 		if !touched {
@@ -74,5 +79,5 @@ func (j *Journal) changeOf(id string, p tongs.Path) (was, left State, touched, o
 		}
 		left, touched = c.After, true
 	}
-	return was, left, touched, true
+	return was, left, touched, !gone[left.Hash]
 }

@@ -22,15 +22,15 @@ const MinAge = 7 * 24 * time.Hour
 // Undoable implements workspace.Journal. It says of the writes and deletes of one call, for each, why what it would replace
 // could not be brought back exactly, "" where it could. What is replaced counts against the bounds of one call, of an hour and
 // of the whole journal; where it exceeds one, nothing of the call is undoable.
-func (j *Journal) Undoable(ctx context.Context, roots map[string]string, effects []tongs.Effect) []string {
+func (j *Journal) Undoable(ctx context.Context, roots map[string]string, effects []tongs.Effect, except func(tongs.Path) string) []string {
 	d := newDisk(roots)
 	defer d.close()
-	return j.undoable(ctx, d, effects)
+	return j.undoable(ctx, d, effects, except)
 }
 
-func (j *Journal) undoable(ctx context.Context, d *disk, effects []tongs.Effect) []string {
+func (j *Journal) undoable(ctx context.Context, d *disk, effects []tongs.Effect, except func(tongs.Path) string) []string {
 	why := make([]string, len(effects))
-	m := measuring{j: j}
+	m := measuring{j: j, except: except}
 	all := ""
 	if j.opt.MaxAge < MinAge {
 		all = fmt.Sprintf("changes are kept for %s only (retention.changes), less than the 7 days that undo must be certain for", j.opt.MaxAge)
@@ -55,9 +55,10 @@ func (j *Journal) undoable(ctx context.Context, d *disk, effects []tongs.Effect)
 
 // measuring counts what a call would replace.
 type measuring struct {
-	j     *Journal
-	files int
-	bytes int64
+	j      *Journal
+	except func(tongs.Path) string
+	files  int
+	bytes  int64
 }
 
 var errEnough = errors.New("enough was counted")
@@ -69,11 +70,14 @@ func (m *measuring) effect(ctx context.Context, d *disk, e tongs.Effect) (why st
 		return err.Error()
 	}
 	if fi == nil {
-		return ""
+		return m.except(e.Path)
 	}
 	gone := e.Kind == tongs.EffectDelete
 	err = d.each(ctx, e.Path, nil, func(p tongs.Path, at *os.Root, name string, fi fs.FileInfo) error {
-		if why = m.entry(at, name, fi, gone); why != "" {
+		if why = m.except(p); why == "" {
+			why = m.entry(at, name, fi, gone)
+		}
+		if why != "" {
 			if p != e.Path {
 				why = p.String() + ": " + why
 			}

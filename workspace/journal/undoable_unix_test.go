@@ -24,9 +24,11 @@ func written(rel string) tongs.Effect { return tongs.Effect{Kind: tongs.EffectWr
 
 func deleted(rel string) tongs.Effect { return tongs.Effect{Kind: tongs.EffectDelete, Path: in_(rel)} }
 
+func anyPath(tongs.Path) string { return "" }
+
 // lasting is why effects cannot be undone, one line each.
 func (s *site) lasting(effects ...tongs.Effect) string {
-	return strings.Join(s.j.Undoable(s.Context(), s.roots(), effects), "\n")
+	return strings.Join(s.j.Undoable(s.Context(), s.roots(), effects, anyPath), "\n")
 }
 
 func (s *site) roots() map[string]string { return s.head().Roots }
@@ -55,10 +57,14 @@ func TestUndoable(t *testing.T) {
 	must(t, syscall.Mkfifo(filepath.Join(s.dir, "d/e/fifo"), 0o600))
 	must(t, os.Link(filepath.Join(s.dir, "a"), filepath.Join(s.dir, "b")))
 	for i, want := range []string{"2.1 MB are more than undo keeps", "d/e/fifo: it is a FIFO", "hard links", "hard links", ""} {
-		got := s.j.Undoable(t.Context(), s.roots(), []tongs.Effect{written("big"), deleted("d"), written("a"), deleted("b"), written("d")})[i]
+		got := s.j.Undoable(t.Context(), s.roots(), []tongs.Effect{written("big"), deleted("d"), written("a"), deleted("b"), written("d")}, anyPath)[i]
 		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%d: %q, want %q", i, got, want)
 		}
+	}
+	except := func(p tongs.Path) string { return map[string]string{"d/e": "not this", "d/x": "not this"}[p.Rel] }
+	if got := s.j.Undoable(t.Context(), s.roots(), []tongs.Effect{deleted("d"), written("d/x")}, except); got[0] != "d/e: not this" || got[1] != "not this" {
+		t.Errorf("except for reasons of others: %q", got)
 	}
 	s.j.opt.MaxAge = 6 * 24 * time.Hour
 	if why := s.lasting(written("new")); !strings.Contains(why, "retention.changes") {
@@ -84,7 +90,7 @@ func TestBulkIsNotUndoable(t *testing.T) {
 		t.Errorf("10 files: %q", why)
 	}
 	for _, effects := range [][]tongs.Effect{many, {deleted("d")}, append(fresh, deleted("d"))} {
-		for i, why := range s.j.Undoable(t.Context(), s.roots(), effects) {
+		for i, why := range s.j.Undoable(t.Context(), s.roots(), effects, anyPath) {
 			if !strings.Contains(why, "more than 10 files at once (limits.undoableFiles)") {
 				t.Errorf("effect %d of %d: %q", i, len(effects), why)
 			}
@@ -297,7 +303,7 @@ func TestManySmallCalls(t *testing.T) {
 		}
 		elsewhere := t.TempDir()
 		must(t, os.WriteFile(filepath.Join(elsewhere, "a"), nil, 0o644))
-		if why := s.j.Undoable(t.Context(), map[string]string{"": elsewhere}, []tongs.Effect{deleted("a")}); why[0] != "" {
+		if why := s.j.Undoable(t.Context(), map[string]string{"": elsewhere}, []tongs.Effect{deleted("a")}, anyPath); why[0] != "" {
 			t.Errorf("in another workspace: %q", why)
 		}
 		time.Sleep(56 * time.Minute) // the first is out of the window
@@ -329,7 +335,7 @@ func (s *site) own(session string) tongs.Files {
 }
 
 func TestOwnFiles(t *testing.T) {
-	s := newSite(t, map[string]string{"theirs": "theirs", "gone": "gone", "moved": "moved", "dir/x": "x"})
+	s := newSite(t, map[string]string{"theirs": "theirs", "gone": "gone", "moved": "moved", "dir/x": "x", "program": "program"})
 	put := func(session, name, text string) {
 		t.Helper()
 		_, err := s.own(session).Replace(t.Context(), in_(name), tongs.Replacing{MakeDirs: true}, writing(text))
@@ -348,6 +354,14 @@ func TestOwnFiles(t *testing.T) {
 	must(t, s.own("s").Rename(t.Context(), in_("moved"), in_("renamed"), tongs.Renaming{}))
 	put("s", "sub/mine", "one")
 	must(t, s.own("s").Rename(t.Context(), in_("dir"), in_("dir2"), tongs.Renaming{}))
+	put("s", "between", "one")
+	must(t, os.WriteFile(filepath.Join(s.dir, "between"), []byte("by hand"), 0o644))
+	put("s", "between", "two")
+	x := s.begin() // as a program on a copy moves a file
+	must(t, x.Remove(in_("program")))
+	must(t, x.File(in_("by-program"), State{Mode: 0o644}, strings.NewReader("program")))
+	must(t, x.File(in_("new-by-program"), State{Mode: 0o644}, strings.NewReader("new")))
+	s.commit(x)
 	put("s", "again", "one")
 	_, err := s.own("s").Remove(t.Context(), in_("again"), false)
 	must(t, err)
@@ -369,7 +383,7 @@ func TestOwnFiles(t *testing.T) {
 	}
 	must(t, os.Chmod(filepath.Join(s.dir, "sub/mine"), 0o600))
 	for name, want := range map[string]bool{
-		"made": true, "twice": true, "again": true,
+		"made": true, "twice": true, "again": true, "new-by-program": true, "by-program": false, "between": false,
 		"theirs": false, "shared": false, "others": false, "edited": false, "renamed": false, "gone": false, "dir2/x": false,
 		"dir2": false, "absent": false, "sub": false, "sub/mine": false,
 	} {
