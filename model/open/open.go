@@ -35,8 +35,6 @@ type Options struct {
 	Effort string
 	// Strict has OpenAI enforce the schemas of tools.
 	Strict bool
-	// ReadScript opens the file of script:FILE; nil is script.Open.
-	ReadScript func(path string) (model.Model, error)
 }
 
 // provider is one that can be named.
@@ -173,14 +171,7 @@ func openGemini(_ *provider, name, key, base string, opt *Options) (model.Model,
 	return gemini.New(gemini.Options{Model: name, Key: key, BaseURL: base, HTTP: opt.HTTP, Idle: opt.Idle, Thoughts: opt.Effort != ""})
 }
 
-func openScript(_ *provider, name, _, _ string, opt *Options) (model.Model, error) {
-	if opt.ReadScript != nil {
-		m, err := opt.ReadScript(name)
-		if err == nil && m == nil {
-			err = fmt.Errorf("there is no script %q", name)
-		}
-		return m, err
-	}
+func openScript(_ *provider, name, _, _ string, _ *Options) (model.Model, error) {
 	return script.Open(name)
 }
 

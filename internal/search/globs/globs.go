@@ -20,8 +20,7 @@ import (
 
 // Glob is a compiled pattern. It does not change and is safe for concurrent use.
 type Glob struct {
-	pattern string
-	ways    []way
+	ways []way
 }
 
 // way is a pattern without braces: its elements, one for each of the path's, where any stands for any number of them.
@@ -29,7 +28,7 @@ type way []element
 
 // Compile compiles a pattern that must match the whole path. A leading "./" does not count.
 func Compile(pattern string) (*Glob, error) {
-	g := &Glob{pattern: pattern}
+	g := &Glob{}
 	spread, err := expand(strings.TrimPrefix(pattern, "./"))
 	if err != nil {
 		return nil, fmt.Errorf("glob %q: %w", pattern, err)
@@ -49,9 +48,6 @@ func Compile(pattern string) (*Glob, error) {
 	}
 	return g, nil
 }
-
-// String returns the pattern.
-func (g *Glob) String() string { return g.pattern }
 
 // Match reports whether the pattern matches the path, which is clean and relative.
 func (g *Glob) Match(path string) bool {
@@ -86,7 +82,7 @@ func (g *Glob) Base() string {
 // InBase returns the glob for paths relative to its base.
 func (g *Glob) InBase() *Glob {
 	cut := len(g.base())
-	rest := &Glob{pattern: g.pattern, ways: make([]way, len(g.ways))}
+	rest := &Glob{ways: make([]way, len(g.ways))}
 	for i, w := range g.ways {
 		rest.ways[i] = w[cut:]
 	}

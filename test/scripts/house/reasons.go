@@ -9,7 +9,6 @@ var reasons = map[string]string{
 	"importable packages":                          "programs embed tool families, models and stages one by one, so each is a package; some rooms are a doc.go only",
 	"public identifiers in them, methods included": "methods count; the vocabulary, the stages' interfaces and the models have most of them",
 	"in-module imports a package":                  "internal/wire knows every part, and small shared packages below internal/ count one each",
-	"in-module imports of cmd/tongs":               "some commands still read stores and stages themselves",
 
 	"shell.Options":     "bounds of sessions and jobs, each with a default",
 	"web.Options":       "bounds of pages, each with a default",
