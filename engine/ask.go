@@ -86,6 +86,9 @@ func (d *decision) answer(ctx context.Context, q approval.Question) (*approval.A
 		d.question = earlier.ID
 		return d.allowed(q, earlier.Answer)
 	}
+	if err := d.outdated(ctx, &q); err != nil {
+		return nil, err
+	}
 	if d.plan.Preview != nil { // only now: a diff nobody looks at is not made
 		if q.Preview, err = d.preview(ctx); err != nil {
 			return nil, err
@@ -186,10 +189,11 @@ func (d *decision) newQuestion(open []tongs.Effect) approval.Question {
 		}
 		q.Remember, q.RememberFiles = lines(policy.Propose(open)), lines(policy.ProposeFiles(open))
 	}
-	q.Digest = approval.Digest(approval.Subject{
+	subject := approval.Subject{
 		Tool: d.spec.Name, Source: d.spec.Source, Args: d.call.Args, Effects: d.effects, Roots: d.engine.roots,
 		Dir: d.dir.String(), Agents: d.call.Agents, Rerun: d.sent,
-	})
+	}
+	q.Digest, q.Key = approval.Digest(subject), approval.CallKey(subject, "")
 	return q
 }
 

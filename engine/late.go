@@ -118,6 +118,29 @@ func (w *walk) recorded(ctx context.Context, p *approval.Parked) (*tongs.Result,
 	return w.fit(&res, nil), nil
 }
 
+// outdated finds out whether somebody approved the same call in another state, and says why it asks again.
+func (d *decision) outdated(ctx context.Context, q *approval.Question) error {
+	store := d.engine.opt.Approval.Store
+	if store == nil {
+		return nil
+	}
+	old, ok, err := store.Outdated(ctx, q.Key, q.Digest)
+	if err != nil || !ok {
+		return err
+	}
+	why := "it would do something else by now"
+	for _, e := range d.effects {
+		changed := func(was tongs.Effect) bool { return was.SameTarget(e) && was.Version != e.Version }
+		if e.Kind.OnPath() && slices.ContainsFunc(old.Effects, changed) {
+			why = e.Path.String() + " changed since"
+			break
+		}
+	}
+	d.again = fmt.Sprintf("a person approved this call (question %s), and it asks again: %s", old.ID, why)
+	q.Notes = append(q.Notes, d.again)
+	return nil
+}
+
 // park keeps what programs did on the copy for a question that nobody answered while the call waited. Required is the error
 // that says so. Where somebody answered meanwhile it returns that.
 func (d *decision) park(ctx context.Context, o Outcome, q *approval.Question, required error) (*approval.Answer, error) {

@@ -14,7 +14,9 @@ import (
 type Question struct {
 	ID string `json:"id"`
 	// Digest identifies what is asked: source, arguments, effects with versions, roots and agent chain.
-	Digest  string   `json:"digest"`
+	Digest string `json:"digest"`
+	// Key identifies the call that asks, whatever it would do in the state that it meets.
+	Key     string   `json:"key,omitempty"`
 	Call    string   `json:"call"`
 	Session string   `json:"session,omitempty"`
 	Agents  []string `json:"agents,omitempty"`
@@ -143,6 +145,9 @@ type Store interface {
 	// answered less than the late-answer time ago. The question it returns is whole; what the store keeps of it from
 	// then on is without secrets.
 	Redeem(ctx context.Context, digest, id string) (Question, bool, error)
+	// Outdated takes the newest approval of a call with this key that Redeem would return for another digest: the call was
+	// approved, and does something else by now. Nobody can use that approval then.
+	Outdated(ctx context.Context, key, digest string) (Question, bool, error)
 }
 
 // Channel shows a question to a person, and blocks while it is shown. Implementations are safe for concurrent use.

@@ -157,6 +157,12 @@ func Redeemable(q *Question, digest, ticket string, late time.Duration, now time
 	return q.ID == ticket && (inTime || now.Before(q.Expires))
 }
 
+// IsOutdated reports whether the question is an approval of the same call in another state.
+func IsOutdated(q *Question, key, digest string, late time.Duration, now time.Time) bool {
+	return key != "" && q.Key == key && q.Digest != digest && q.Answer != nil && q.Answer.Approved &&
+		Redeemable(q, q.Digest, "", late, now)
+}
+
 // Over reports whether nobody can use the question's arguments any more.
 func Over(q *Question, late time.Duration, now time.Time) bool {
 	switch q.StateAt(now) {

@@ -240,11 +240,20 @@ func (m *Memory) Withdraw(_ context.Context, id string) error {
 
 // Redeem implements Store.
 func (m *Memory) Redeem(_ context.Context, digest, id string) (Question, bool, error) {
+	return m.take(func(q *Question, now time.Time) bool { return Redeemable(q, digest, id, m.late, now) })
+}
+
+// Outdated implements Store.
+func (m *Memory) Outdated(_ context.Context, key, digest string) (Question, bool, error) {
+	return m.take(func(q *Question, now time.Time) bool { return IsOutdated(q, key, digest, m.late, now) })
+}
+
+func (m *Memory) take(fits func(q *Question, now time.Time) bool) (Question, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
 	for _, h := range slices.Backward(m.all) {
-		if !Redeemable(&h.Question, digest, id, m.late, now) {
+		if !fits(&h.Question, now) {
 			continue
 		}
 		h.Redeemed = now

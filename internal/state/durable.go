@@ -66,7 +66,7 @@ CREATE TABLE trust (
 	by   TEXT NOT NULL,
 	at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-`, factsTable, originTable, sealedQuestions, parkedTable}
+`, factsTable, originTable, sealedQuestions, parkedTable, questionKeys}
 
 // DB is the open file. It is safe for concurrent use, and so is everything it hands out.
 type DB struct {

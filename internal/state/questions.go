@@ -21,6 +21,12 @@ const pollEvery = 75 * time.Millisecond
 // sealedQuestions removes open questions that were kept in clear.
 const sealedQuestions = `DELETE FROM questions WHERE scrubbed = 0;`
 
+// questionKeys lets a call find an approval that it has outdated.
+const questionKeys = `
+ALTER TABLE questions ADD COLUMN key TEXT NOT NULL DEFAULT '';
+CREATE INDEX questions_key ON questions (key) WHERE key != '';
+`
+
 // Questions keeps questions. They are kept whole while somebody can use them, sealed with a key outside the database, and
 // without secrets after that.
 type Questions struct {
@@ -76,8 +82,8 @@ func (s *Questions) insert(conn *sqlite.Conn, q *approval.Question) error {
 	if err != nil {
 		return err
 	}
-	return sqlitefile.Query(conn, "INSERT INTO questions (id, digest, created, expires, opens, body) VALUES (?, ?, ?, ?, 1, ?)", nil,
-		q.ID, q.Digest, q.Created, q.Expires, body)
+	return sqlitefile.Query(conn, "INSERT INTO questions (id, digest, key, created, expires, opens, body) VALUES (?, ?, ?, ?, ?, 1, ?)", nil,
+		q.ID, q.Digest, q.Key, q.Created, q.Expires, body)
 }
 
 // encode returns a question as it is kept: sealed, unless it was scrubbed.
@@ -307,14 +313,38 @@ func (s *Questions) Withdraw(ctx context.Context, id string) error {
 
 // Redeem implements approval.Store.
 func (s *Questions) Redeem(ctx context.Context, digest, id string) (taken approval.Question, ok bool, err error) {
+	return s.takeAnswer(ctx, "digest = ?", digest, func(q *approval.Question, now time.Time) bool {
+		return approval.Redeemable(q, digest, id, s.late, now)
+	})
+}
+
+// Outdated implements approval.Store.
+func (s *Questions) Outdated(ctx context.Context, key, digest string) (taken approval.Question, ok bool, err error) {
+	found := false // most calls have none, and need not wait for their turn to write
+	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
+		return sqlitefile.Query(conn, "SELECT 1 FROM questions WHERE key = ? AND answered > 0 AND redeemed = 0 LIMIT 1", func(*sqlite.Stmt) error {
+			found = true
+			return nil
+		}, key)
+	})
+	if err != nil || !found {
+		return taken, false, err
+	}
+	return s.takeAnswer(ctx, "key = ?", key, func(q *approval.Question, now time.Time) bool {
+		return approval.IsOutdated(q, key, digest, s.late, now)
+	})
+}
+
+// takeAnswer takes the newest answer that fits, of those that a condition with one value selects.
+func (s *Questions) takeAnswer(ctx context.Context, where, value string, fits func(*approval.Question, time.Time) bool) (taken approval.Question, ok bool, err error) {
 	err = s.write(ctx, func(conn *sqlite.Conn) error {
-		list, err := s.query(conn, "WHERE digest = ? AND answered > 0 AND redeemed = 0 AND "+notParked+" ORDER BY answered DESC", digest)
+		list, err := s.query(conn, "WHERE "+where+" AND answered > 0 AND redeemed = 0 AND "+notParked+" ORDER BY answered DESC", value)
 		if err != nil {
 			return err
 		}
 		now := time.Now()
 		for _, q := range list {
-			if !approval.Redeemable(&q, digest, id, s.late, now) {
+			if !fits(&q, now) {
 				continue
 			}
 			q.Redeemed = now

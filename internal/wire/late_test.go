@@ -410,3 +410,28 @@ func TestALateEditOfWhatMustBeAsked(t *testing.T) {
 		t.Errorf("%v", res.Error)
 	}
 }
+
+// A late yes to a call that did not run yet is for the state that was shown: it asks again where the file changed, and says why.
+func TestALateYesToAnEditAfterAChange(t *testing.T) {
+	s := newSite(t)
+	s.write("a.txt", "one\n")
+	args := map[string]any{"path": "a.txt", "oldString": "one", "newString": "two"}
+	q := s.asks(s.call("edit", args))
+	s.write("a.txt", "one\nmore\n")
+	s.ok(s.answer(q, yesLate))
+	res := s.call("edit", args)
+	next := s.asks(res)
+	if next == q || !strings.Contains(res.Content, "a.txt changed since") || s.read("a.txt") != "one\nmore\n" {
+		t.Fatalf("%s: %s", next, res.Content)
+	}
+	s.state(func(st *State) {
+		asked, err := st.Questions.Get(t.Context(), next)
+		if err != nil || !strings.Contains(strings.Join(asked.Notes, " "), "a.txt changed since") {
+			t.Errorf("notes %q, %v", asked.Notes, err)
+		}
+	})
+	s.ok(s.answer(next, yesLate))
+	if res := s.call("edit", args); res.Error != nil || s.read("a.txt") != "two\nmore\n" {
+		t.Errorf("%v; a.txt %q", res.Error, s.read("a.txt"))
+	}
+}

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T, opts approval.Options) approval.S
 		"redeem":                         redeem,
 		"ticket":                         ticket,
 		"exactly one redeems":            oneRedeems,
+		"an outdated approval":           outdated,
 		"what is over holds no secrets":  scrubbed,
 		"incomplete questions":           incomplete,
 		"edited arguments reach the one": edited,
@@ -446,4 +447,45 @@ func bounded(t *testing.T, s approval.Store) {
 	}
 	mustAnswer(t, s, first.ID, no)
 	mustOpen(t, s, Question("one more"))
+}
+
+// An approval of the same call in another state is found once, and serves nobody then.
+func outdated(t *testing.T, s approval.Store) {
+	ctx := context.Background()
+	take := func(key, digest string) string {
+		t.Helper()
+		q, ok, err := s.Outdated(ctx, key, digest)
+		if err != nil || ok != (q.ID != "") {
+			t.Fatalf("%+v, %t, %v", q, ok, err)
+		}
+		return q.ID
+	}
+	asked := Question("d1")
+	asked.Key = "k"
+	q := mustOpen(t, s, asked)
+	if got := take("k", "d2"); got != "" {
+		t.Errorf("a pending one: %s", got)
+	}
+	mustAnswer(t, s, q.ID, yes)
+	for _, other := range [][2]string{{"k", "d1"}, {"", "d2"}, {"other", "d2"}} {
+		if got := take(other[0], other[1]); got != "" {
+			t.Errorf("%q: %s", other, got)
+		}
+	}
+	if got := take("k", "d2"); got != q.ID {
+		t.Errorf("%q", got)
+	}
+	if got := take("k", "d2"); got != "" {
+		t.Errorf("twice: %s", got)
+	}
+	if _, ok, err := s.Redeem(ctx, "d1", ""); ok || err != nil {
+		t.Errorf("it can still be used: %v", err)
+	}
+	denied := Question("d3")
+	denied.Key = "k3"
+	q = mustOpen(t, s, denied)
+	mustAnswer(t, s, q.ID, no)
+	if got := take("k3", "d4"); got != "" {
+		t.Errorf("a refusal: %s", got)
+	}
 }
