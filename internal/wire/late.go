@@ -106,9 +106,11 @@ func (l *Late) Settle(ctx context.Context, question string) (*approval.Parked, e
 		return p, err
 	}
 	defer closed()
-	release, err := j.Alone(ctx)
+	turn, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	release, err := j.Alone(turn)
 	if err != nil {
-		return p, err
+		return p, fmt.Errorf("another process is making changes that waited: %w", err)
 	}
 	defer release()
 	if p, err = l.Parked(ctx, question); err != nil || p == nil || p.State.Final() {
@@ -199,6 +201,9 @@ type cannotError struct{ why string }
 
 func (e *cannotError) Error() string { return e.why }
 
+// lockWait is how long it waits for others who change the same files. Then the changes go on waiting.
+const lockWait = time.Minute
+
 // maxTold is how many changes a result tells of.
 const maxTold = 30
 
@@ -271,9 +276,11 @@ func (a *applying) commit(ctx context.Context, w *changeset.Waiting, keep []stri
 	for i, p := range paths {
 		hosts[i] = filepath.Join(head.Roots[p.Root], filepath.FromSlash(p.Rel))
 	}
-	unlock, err := workspace.LockHosts(ctx, hosts...)
+	turn, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	unlock, err := workspace.LockHosts(turn, hosts...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("a call is changing the same files: %w", err)
 	}
 	defer unlock()
 	head.Call = a.call

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -285,6 +286,12 @@ func (p *Parked) Check(ctx context.Context, changes []Change) error {
 	d := newDisk(p.Roots)
 	defer d.close()
 	found := &ConflictError{}
+	for name, dir := range p.Roots {
+		if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
+			found.Conflicts = append(found.Conflicts, Conflict{tongs.Path{Root: name, Rel: "."}, "it is gone, or a link leads there now"})
+			return found
+		}
+	}
 	differ := func(at tongs.Path, was State) {
 		now, err := d.look(at)
 		why := ""

@@ -205,11 +205,14 @@ func TestParkedBounds(t *testing.T) {
 // What it replaces must be as it was, path by path and below directories that go.
 func TestParkedCheck(t *testing.T) {
 	for name, change := range map[string]func(dir string) error{
-		"content":      func(dir string) error { return os.WriteFile(filepath.Join(dir, "a"), []byte("oldeR"), 0o644) },
-		"mode":         func(dir string) error { return os.Chmod(filepath.Join(dir, "a"), 0o755) },
-		"moved away":   func(dir string) error { return os.Remove(filepath.Join(dir, "here/f")) },
-		"in the way":   func(dir string) error { return os.Mkdir(filepath.Join(dir, "new"), 0o755) },
-		"within":       func(dir string) error { return os.WriteFile(filepath.Join(dir, "made/h"), nil, 0o644) },
+		"content":    func(dir string) error { return os.WriteFile(filepath.Join(dir, "a"), []byte("oldeR"), 0o644) },
+		"mode":       func(dir string) error { return os.Chmod(filepath.Join(dir, "a"), 0o755) },
+		"moved away": func(dir string) error { return os.Remove(filepath.Join(dir, "here/f")) },
+		"in the way": func(dir string) error { return os.Mkdir(filepath.Join(dir, "new"), 0o755) },
+		"within":     func(dir string) error { return os.WriteFile(filepath.Join(dir, "made/h"), nil, 0o644) },
+		"the root": func(dir string) error {
+			return errors.Join(os.Rename(dir, dir+".moved"), os.Symlink(dir+".moved", dir))
+		},
 		"within, gone": func(dir string) error { return os.Remove(filepath.Join(dir, "made/g")) },
 	} {
 		s := crashTree(t)
