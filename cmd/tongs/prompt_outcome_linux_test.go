@@ -39,7 +39,7 @@ func TestOutcomeKeepsAll(t *testing.T) {
 	c.expect(`2  deleted +old\.txt +4 bytes`)
 	c.expect(`3  modified  a\.txt +4 bytes → 4 bytes`)
 	c.expect(`added +db +directory`)
-	c.expect(`y keep all 7   k keep some…   n drop all, because…   \? details`)
+	c.expect(`y keep all 7   k keep some…   n drop all, because…   \? details\s+> `)
 	if d.read("a.txt") != "one\n" || d.has("b.txt") {
 		t.Error("it holds before anybody answered")
 	}

@@ -375,7 +375,7 @@ func TestWatchTellsWhoIsGone(t *testing.T) {
 	c.expect(`No call waits any more for 1 older question`)
 	d.write("b.txt", "one\n")
 	_, _, _ = d.run("call", "delete_file", "path=b.txt")
-	c.expect(`! its call no longer waits: an answer counts when the same call is made again`)
+	c.expect(`! its call no longer waits for the answer`)
 	c.expect(chosen)
 	c.typing("n")
 	c.expect(`Reason`)

@@ -101,7 +101,7 @@ func (w *watcher) one(ctx context.Context, q approval.Question) error {
 		if err := w.store.Answer(ctx, q.ID, *answer); err != nil {
 			fmt.Fprintf(w.Err, "tongs: %s\n", terminal.Clean(err.Error()))
 		} else if !w.attended(q.ID) {
-			fmt.Fprintln(w.Err, "Its call no longer waits: the answer counts when the same call is made again.")
+			fmt.Fprintln(w.Err, "Its call no longer waited for the answer.")
 		}
 	}
 	return nil

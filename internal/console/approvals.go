@@ -11,6 +11,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/question"
 	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
@@ -61,8 +62,10 @@ func (s *Server) listQuestions(ctx context.Context, _ request, _ struct{}) (ques
 // questionDetail is one question.
 type questionDetail struct {
 	Question approval.Question `json:"question"`
-	State    approval.State    `json:"state"`
-	// Effects say in plain words what the call would do, in the order of the question's.
+	// Parts are what a person is shown first, the same as in a terminal.
+	Parts *question.Parts `json:"parts"`
+	State approval.State  `json:"state"`
+	// Effects say in plain words what the call would do, the gravest first.
 	Effects []effectWords `json:"effects"`
 	// Command is the parsed command line, where the call has one.
 	Command *commandTree `json:"command,omitempty"`
@@ -85,12 +88,14 @@ func (s *Server) showQuestion(ctx context.Context, r request, _ struct{}) (quest
 	if err != nil {
 		return questionDetail{}, err
 	}
+	parts := question.Of(&q)
+	parts.Diff = nil // the page makes its own of the preview, side by side
 	if q.PreviewBytes == 0 && len(q.Preview) > previewPage {
 		q.PreviewBytes = int64(len(q.Preview))
 		q.Preview = q.Preview[:pageEnd(q.Preview, true)]
 	}
 	d := questionDetail{
-		Question: q, State: q.StateAt(time.Now()), Effects: plainWords(q.Effects), Command: s.commandOf(q.Args, q.Effects),
+		Question: q, Parts: parts, State: q.StateAt(time.Now()), Effects: plainWords(q.Effects), Command: s.commandOf(q.Args, q.Effects),
 		Editable: q.ChangeCount == 0,
 	}
 	if spec := s.spec(ctx, q.Tool); spec != nil && spec.Input != nil {
@@ -190,9 +195,10 @@ var unknowns = map[tongs.EffectKind]string{
 	tongs.EffectNetwork: "connect to hosts that cannot be told beforehand",
 }
 
+// plainWords say what effects do, the gravest first.
 func plainWords(effects []tongs.Effect) []effectWords {
 	list := make([]effectWords, len(effects))
-	for i, e := range effects {
+	for i, e := range approval.ByGravity(effects) {
 		text := verbs[e.Kind] + " " + e.Target()
 		switch {
 		case e.Unknown:
@@ -204,7 +210,7 @@ func plainWords(effects []tongs.Effect) []effectWords {
 		}
 		list[i] = effectWords{
 			Text: text, Why: e.Why,
-			Grave: e.Unknown || e.MustAsk || e.Sends || e.Kind == tongs.EffectDelete,
+			Grave: question.Grave(&e),
 		}
 	}
 	return list

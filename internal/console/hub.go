@@ -11,6 +11,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/internal/id"
+	"github.com/tongs-ai/tongs/internal/question"
 )
 
 // Hub passes on what happens to those who watch. What calls do is read from the log, so that those of every process are
@@ -159,11 +160,14 @@ func entriesMessage(entries []audit.Entry) []byte {
 
 // pendingQuestion is what a page knows of a question without opening it.
 type pendingQuestion struct {
-	ID      string     `json:"id"`
-	Call    string     `json:"call"`
-	Tool    string     `json:"tool"`
-	Title   string     `json:"title"`
-	Message string     `json:"message"`
+	ID      string `json:"id"`
+	Call    string `json:"call"`
+	Tool    string `json:"tool"`
+	Title   string `json:"title"`
+	Message string `json:"message"`
+	// What is the question in one line, the gravest effect first; Where is who asks, and in which workspace.
+	What    string     `json:"what"`
+	Where   string     `json:"where,omitempty"`
 	Kind    tongs.Kind `json:"kind"`
 	Agents  []string   `json:"agents,omitempty"`
 	Session string     `json:"session,omitempty"`
@@ -174,6 +178,7 @@ type pendingQuestion struct {
 
 func summarized(q approval.Question) pendingQuestion {
 	return pendingQuestion{
+		What: question.What(&q), Where: question.Of(&q).Headline.Where(),
 		ID: q.ID, Call: q.Call, Tool: q.Tool, Title: q.Title, Message: q.Message, Kind: q.Kind, Agents: q.Agents,
 		Session: q.Session, Changes: q.ChangeCount, Created: q.Created, Expires: q.Expires,
 	}
@@ -208,12 +213,12 @@ func (h *Hub) pumpQuestions(ctx context.Context) {
 	now := make(map[string]pendingQuestion, len(list))
 	changed := len(list) != len(h.pending)
 	for _, q := range list {
-		short := summarized(q)
+		short, known := h.pending[q.ID]
+		if !known {
+			short, changed = summarized(q), true
+		}
 		now[q.ID] = short
 		news.Pending = append(news.Pending, short)
-		if _, known := h.pending[q.ID]; !known {
-			changed = true
-		}
 	}
 	for id := range h.pending {
 		if _, still := now[id]; still {

@@ -115,8 +115,11 @@ func Compact(rows []Row, context int) (list []Row) {
 			}
 		}
 	}
+	named := files == 0
 	for i, r := range rows {
+		named = named || r.Op == "f"
 		switch {
+		case !named: // what a preview says before the first file, the list of changes says
 		case r.Op == "f" && files < 2 && !strings.HasSuffix(r.Text, ")"):
 		case r.Op == " " && !near[i]:
 			if n := len(list); n > 0 && list[n-1].Op != "…" && list[n-1].Op != "f" {

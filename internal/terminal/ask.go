@@ -89,7 +89,7 @@ func (p *prompt) run(ctx context.Context) (*approval.Answer, error) {
 		fmt.Fprint(p.out, "\a")
 	}
 	if p.Left != nil && p.Left(p.q.ID) {
-		p.parts.Warnings = append(p.parts.Warnings, "its call no longer waits: an answer counts when the same call is made again")
+		p.parts.Warnings = append(p.parts.Warnings, "its call no longer waits for the answer")
 	}
 	p.draw(false)
 	for {

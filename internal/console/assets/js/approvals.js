@@ -54,6 +54,7 @@ class Question {
   #foot = h('footer', {class: 'answer pad'});
   #banner = h('div', {role: 'status'});
   #lines = [];
+  #reach = {}; // the choices that approve, by how far they reach
   #reason = h('input', {type: 'text', id: 'reason', placeholder: 'Why, for the agent (optional)', 'aria-label': 'Reason', autocomplete: 'off'});
   #approve = null;
   #busy = false;
@@ -90,19 +91,21 @@ class Question {
   #show(d) {
     this.#d = d;
     const q = d.question;
-    const changes = q.changeCount > 0;
+    const changes = q.changeCount > 0, head = d.parts.headline;
     fill(this.#body, h('header', {class: 'pad'},
-      h('div', {class: 'actions'}, kindBadge(q.kind), h('code', {}, seen(q.tool)), q.source?.kind && q.source.kind !== 'builtin' ? badge(q.source.kind) : null,
-        h('span', {class: 'grow'}), h('button', {type: 'button', class: 'quiet back', onclick: () => select(null)}, 'Back')),
-      h('h2', {class: 'ask-for'}, seen(q.message || q.title)),
-      q.reason ? h('blockquote', {}, h('span', {class: 'muted small'}, 'The agent says: '), seen(q.reason)) : null,
-      (q.notes ?? []).map(n => h('p', {class: 'note small'}, seen(n)))),
+      h('div', {class: 'actions'}, h('h2', {class: 'ask-for'}, h('code', {}, seen(head.tool)), head.source ? h('span', {class: 'muted small'}, seen(head.source)) : null,
+        head.target ? h('span', {class: head.grave ? 'grave' : ''}, seen(head.target)) : null, head.size ? h('span', {class: 'size'}, seen(head.size)) : null),
+        h('span', {class: 'grow'}), h('span', {class: 'muted small'}, seen([head.asker, head.workspace].filter(Boolean).join(' · '))),
+        h('button', {type: 'button', class: 'quiet back', onclick: () => select(null)}, 'Back')),
+      (d.parts.warnings ?? []).map(n => h('p', {class: 'note small'}, seen(n)))),
     h('div', {class: 'pad'},
-      changes ? this.#changes(q) : d.command ? section('The command', commandTree(d.command)) : null,
-      q.preview && (isDiff(q.preview) || !d.command || q.previewBytes) ? section(changes ? 'What it changed' : 'Preview', paged(q)) : null,
-      changes ? null : section('It would', effects(d.effects)),
-      q.preview && d.command && !isDiff(q.preview) && !q.previewBytes ? h('details', {}, h('summary', {}, 'The same as a terminal shows it'), diff(q.preview)) : null,
-      this.#arguments(d), this.#facts(q)));
+      d.command ? commandTree(d.command) : d.parts.command ? h('pre', {class: 'code command'}, seen(d.parts.command)) : null,
+      changes ? this.#changes(q) : null,
+      q.preview && (isDiff(q.preview) || q.previewBytes) ? paged(q) : d.parts.text ? h('pre', {class: 'code'}, seen(d.parts.text)) : null,
+      this.#arguments(d),
+      h('details', {class: 'everything'}, h('summary', {}, 'Details ', h('kbd', {}, '?')),
+        q.reason ? h('blockquote', {}, h('span', {class: 'muted small'}, 'The agent says: '), seen(q.reason)) : null,
+        changes ? null : section('It would', effects(d.effects)), section('Arguments', args(q.args)), this.#facts(q))));
     this.#answer(q);
     if (d.state !== 'pending') this.over(d.state, q.answer);
   }
@@ -150,21 +153,21 @@ class Question {
 
   #arguments(d) {
     const q = d.question;
-    const shown = h('div', {}, args(q.args));
-    if (!d.editable || d.state !== 'pending') return section('Arguments', shown);
+    const shown = h('div');
+    if (!d.editable || d.state !== 'pending') return null;
     const edit = h('button', {type: 'button', class: 'quiet', id: 'edit', onclick: () => {
       if (this.#form) {
         this.#form = null;
-        fill(shown, args(q.args));
+        fill(shown);
       } else {
         this.#form = new Form({tool: q.tool, schema: d.schema, value: q.args, change: () => this.#label(), typing: () => { this.#form && (this.#form.valid = false); this.#label(); }});
         fill(shown, this.#form.el);
         this.#form.el.querySelector('input, textarea, select')?.focus();
       }
-      edit.replaceChildren(this.#form ? 'Leave as they are' : 'Edit', ' ', h('kbd', {}, 'E'));
+      edit.replaceChildren(this.#form ? 'Leave as they are' : 'Change the arguments', ' ', h('kbd', {}, 'E'));
       this.#label();
-    }}, 'Edit ', h('kbd', {}, 'E'));
-    return h('section', {}, h('h3', {}, 'Arguments ', edit), shown);
+    }}, 'Change the arguments ', h('kbd', {}, 'E'));
+    return h('section', {}, shown, edit);
   }
 
   // edited returns the changed arguments, undefined where they are as asked.
@@ -176,9 +179,11 @@ class Question {
 
   #answer(q) {
     const scopes = h('div', {class: 'scopes', role: 'radiogroup', 'aria-label': 'How far it reaches'});
-    const words = {once: 'this once', session: 'for the session', always: 'always'};
-    for (const scope of q.scopes) {
-      scopes.append(h('label', {}, h('input', {type: 'radio', name: 'scope', value: scope, checked: scope === q.scopes[0], onchange: () => this.#scope(rule)}), words[scope] ?? scope));
+    const values = {yes: 'once', same: 'session', files: 'files', always: 'always'};
+    this.#reach = {};
+    for (const c of this.#d.parts.choices.filter(c => values[c.name])) {
+      this.#reach[values[c.name]] = c;
+      scopes.append(h('label', {}, h('input', {type: 'radio', name: 'scope', value: values[c.name], checked: c.name === 'yes', onchange: () => this.#scope(rule)}), c.name === 'yes' ? 'this once' : c.label.replace('…', '')));
     }
     const rule = h('div', {class: 'rule', hidden: true});
     this.#lines = (q.remember ?? []).map(line => h('input', {type: 'text', class: 'mono', value: line, 'aria-label': 'Rule', spellcheck: 'false', oninput: debounce(() => this.#checkLines(), 200)}));
@@ -188,7 +193,7 @@ class Question {
     setTimeout(() => { this.#approve.disabled = false; this.#label(); }, armed);
     const deny = h('button', {type: 'button', class: 'danger', id: 'deny', onclick: () => this.#send(false)}, 'Deny ', h('kbd', {}, 'D'));
     this.#reason.addEventListener('keydown', event => { if (event.key === 'Enter') this.#send(false); });
-    fill(this.#foot, q.scopes.length > 1 ? scopes : h('p', {class: 'small muted'}, 'This is asked each time, and cannot be remembered.'), rule,
+    fill(this.#foot, Object.keys(this.#reach).length > 1 ? scopes : h('p', {class: 'small muted'}, 'This is asked each time, and cannot be remembered.'), rule,
       h('div', {class: 'actions'}, this.#approve, deny, h('span', {class: 'grow'}, this.#reason)));
     this.#label();
   }
@@ -196,7 +201,7 @@ class Question {
   #scopeNow() { return this.el.querySelector('[name=scope]:checked')?.value ?? 'once'; }
 
   #scope(rule) {
-    rule.hidden = this.#scopeNow() === 'once';
+    rule.hidden = this.#scopeNow() !== 'always';
     this.#label();
   }
 
@@ -226,8 +231,9 @@ class Question {
       try { edited = this.#edited(); } catch (error) { return toast(error.message, 'bad'); }
       if (edited && !this.#form.valid) await this.#form.check();
       if (edited && !this.#form.valid) return toast('The edited arguments are not valid yet.', 'bad');
-      const scope = this.#scopeNow();
-      body = {...body, scope, args: edited, keep: this.#keep(), remember: scope === 'once' || !this.#lines.length ? undefined : this.#lines.map(l => l.value.trim()).filter(Boolean)};
+      const reach = this.#scopeNow();
+      body = {...body, scope: this.#reach[reach]?.scope ?? 'once', args: edited, keep: this.#keep(),
+        remember: reach === 'files' ? this.#reach.files.remember : reach === 'always' && this.#lines.length ? this.#lines.map(l => l.value.trim()).filter(Boolean) : undefined};
     }
     this.#busy = true;
     try {
@@ -249,6 +255,7 @@ class Question {
     if (name === 'a') this.#approve?.focus();
     else if (name === 'd') this.#reason.focus();
     else if (name === 'e') this.el.querySelector('#edit')?.click();
+    else if (name === '?') this.el.querySelector('.everything')?.toggleAttribute('open');
   }
 }
 
@@ -273,12 +280,12 @@ function goOn() {
 }
 
 const card = q => h('button', {type: 'button', class: 'card', data: {id: q.id}, 'aria-current': current?.id === q.id, onclick: () => select(q.id)},
-  h('span', {class: 'actions'}, kindBadge(q.kind), h('code', {}, seen(q.tool)), h('span', {class: 'grow'}), h('span', {class: 'muted small'}, ago(q.created))),
-  h('span', {class: 'say'}, seen(q.message)), q.agents?.length ? h('span', {class: 'small muted'}, chain(q.agents)) : null);
+  h('span', {class: 'actions'}, kindBadge(q.kind), h('span', {class: 'grow'}), h('span', {class: 'muted small'}, ago(q.created))),
+  h('span', {class: 'say'}, seen(q.what)), q.where ? h('span', {class: 'small muted'}, seen(q.where)) : null);
 
 function draw() {
   fill($('#queue'), pending.length ? pending.map(card) : empty('Nothing waits for you', 'Questions of agents appear here by themselves.'));
-  fill($('#recent'), recent.map(q => h('li', {}, h('button', {type: 'button', class: 'quiet', onclick: () => select(q.id)}, badge(q.answer ? (q.answer.approved ? 'approved' : 'denied') : q.state, q.answer?.approved ? 'good' : q.answer ? 'bad' : ''), h('code', {}, seen(q.tool)), h('span', {class: 'say'}, seen(q.message)), h('span', {class: 'muted small'}, q.answer ? seen(q.answer.by || q.answer.channel) + ', ' + ago(q.answer.at) : ago(q.created))))));
+  fill($('#recent'), recent.map(q => h('li', {}, h('button', {type: 'button', class: 'quiet', onclick: () => select(q.id)}, badge(q.answer ? (q.answer.approved ? 'approved' : 'denied') : q.state, q.answer?.approved ? 'good' : q.answer ? 'bad' : ''), h('span', {class: 'say'}, seen(q.what)), h('span', {class: 'muted small'}, q.answer ? seen(q.answer.by || q.answer.channel) + ', ' + ago(q.answer.at) : ago(q.created))))));
   $('#past').hidden = recent.length === 0;
   $('#split').classList.toggle('open', current !== null);
 }
@@ -319,7 +326,7 @@ document.addEventListener('keydown', event => {
   const at = pending.findIndex(q => q.id === current?.id);
   if (event.key === 'j') select((pending[at + 1] ?? pending[0])?.id ?? null);
   else if (event.key === 'k') select((pending[at - 1] ?? pending.at(-1))?.id ?? null);
-  else if ('ade'.includes(event.key)) current?.key(event.key);
+  else if ('ade?'.includes(event.key)) current?.key(event.key);
   else return;
   event.preventDefault();
 });

@@ -23,7 +23,7 @@ function pending(list) {
 // announce tells of a new question, on the desktop where that is allowed.
 function announce(q) {
   if (document.visibilityState !== 'visible' && 'Notification' in window && Notification.permission === 'granted') {
-    const note = new Notification('Tongs: ' + q.title + ' waits for your answer', {body: q.message, tag: q.id});
+    const note = new Notification('Tongs: ' + q.what, {body: q.where ?? '', tag: q.id});
     note.onclick = () => {
       window.focus();
       location.href = '/approvals#' + q.id;
