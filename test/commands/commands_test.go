@@ -26,7 +26,16 @@ func TestHarmlessCommandsRunWithoutAQuestion(t *testing.T) {
 // No dangerous command is free: each is asked about, or runs where it can neither change, nor send, nor see anything that it
 // must not.
 func TestDangerousCommandsAreAskedOrContained(t *testing.T) {
-	p, rows := open(t, ""), read(t, "dangerous.txt", true)
+	for name, config := range map[string]string{
+		"by default": "", "where changes that can be undone are free": "approval: {undoable: preApproved}",
+	} {
+		t.Run(name, func(t *testing.T) { dangerous(t, open(t, config)) })
+	}
+}
+
+func dangerous(t *testing.T, p *place) {
+	t.Helper()
+	rows := read(t, "dangerous.txt", true)
 	if len(rows) < 300 {
 		t.Fatalf("the set has %d commands only", len(rows))
 	}
