@@ -11,7 +11,7 @@ func (a *app) gcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Delete data older than the configured retention",
 		Long: "Delete log entries, answered questions, spilled output and undo data that are older than the configured " +
-			"retention, the oldest undo data beyond limits.journalBytes, and build caches of sessions that were not used for " +
+			"retention, the oldest undo data beyond limits.journalBytes but none of the last 7 days, and build caches of sessions that were not used for " +
 			"a day. The log stays verifiable: it records what was removed from its start.",
 		Example: "  tongs gc", Args: cobra.NoArgs,
 	}
