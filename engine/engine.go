@@ -259,10 +259,14 @@ func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanat
 	if err := d.judge(ctx); err != nil {
 		return nil, err
 	}
+	onCopy, reason := d.onCopy || d.defers(ctx), d.verdict.Reason
+	if onCopy && d.freesUndoable() {
+		reason += " Changes that can be undone are kept without asking."
+	}
 	return &tongs.Explanation{
 		Tool: w.spec.Name, Via: w.viaName(), Args: w.call.Args, Repaired: w.repaired, Effects: d.effects,
-		Decision: d.verdict.Decision, Rule: d.verdict.By, Reason: d.verdict.Reason,
-		Message: d.message(), Kind: d.kind(), Deferred: d.onCopy || d.defers(ctx),
+		Decision: d.verdict.Decision, Rule: d.verdict.By, Reason: reason,
+		Message: d.message(), Kind: d.kind(), Deferred: onCopy,
 	}, nil
 }
 

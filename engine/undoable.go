@@ -16,7 +16,8 @@ func (d *decision) markUndoable(ctx context.Context) {
 	if !d.spec.Source.BuiltIn() {
 		return
 	}
-	runs := slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute })
+	runs := (d.spec.Needs | d.spec.Optional).Has(tongs.Execute) ||
+		slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute })
 	if runs && !(d.plan.Contained && !d.direct && d.engine.opt.Outcomes(ctx)) {
 		d.lasting = map[tongs.Path]string{}
 		for _, e := range d.effects {

@@ -108,7 +108,8 @@ func Decide(in Input) Verdict {
 	j := newJudge(&in)
 	v := Verdict{Effects: make([]Judgement, len(in.Effects))}
 	var lead, last finding
-	at, deferrable, freed, runs := 0, in.Mode == tongs.ModeSafe, false, false
+	at, deferrable, freed := 0, in.Mode == tongs.ModeSafe, false
+	runs := (in.Spec.Needs | in.Spec.Optional).Has(tongs.Execute) // "> a" runs a shell, and no program in it
 	for i := range in.Effects {
 		f := j.effect(&in.Effects[i])
 		v.Effects[i] = Judgement{Decision: f.decision, Step: f.step, Rule: f.rule}

@@ -107,6 +107,9 @@ func TestUndoableProgramsRunOnACopy(t *testing.T) {
 	if v := want(t, in, tongs.PreApproved, policy.StepRule); !v.Outcome {
 		t.Error("a program that is free since it can be undone runs directly")
 	}
+	if v := want(t, input(shell(), effects(kept(write("a.go"))), free), tongs.PreApproved, policy.StepRule); !v.Outcome {
+		t.Error("a redirection alone is written directly")
+	}
 	deletes := tongs.Rule{Layer: tongs.LayerUser, Toolset: "shell", Effects: tongs.Kinds(tongs.EffectDelete), Pattern: "*.go", Decision: tongs.PreApproved}
 	if v := want(t, input(shell(), in.Effects, free, rm, deletes), tongs.PreApproved, policy.StepRule); v.Outcome {
 		t.Error("a program that other rules free is run on a copy")
