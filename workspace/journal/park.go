@@ -286,7 +286,11 @@ func (p *Parked) Check(ctx context.Context, changes []Change) error {
 	d := newDisk(p.Roots)
 	defer d.close()
 	found := &ConflictError{}
-	for name, dir := range p.Roots {
+	within := map[string]string{} // other roots may not be there
+	for i := range changes {
+		within[changes[i].Path.Root] = p.Roots[changes[i].Path.Root]
+	}
+	for name, dir := range within {
 		if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
 			found.Conflicts = append(found.Conflicts, Conflict{tongs.Path{Root: name, Rel: "."}, "it is gone, or a link leads there now"})
 			return found

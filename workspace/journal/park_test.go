@@ -27,7 +27,7 @@ func parkList() []Change {
 
 // park parks the list; each file gets its path as its content, and a moved one what it had.
 func park(ctx context.Context, j *Journal, dir string, list []Change, expires time.Time) (Receipt, error) {
-	p := &Parked{Entry: Entry{Call: "c", Session: "s", Roots: map[string]string{"": dir}}, Expires: expires, List: list}
+	p := &Parked{Entry: Entry{Call: "c", Session: "s", Roots: map[string]string{"": dir, "forge": dir + ".none"}}, Expires: expires, List: list}
 	return j.Park(ctx, p, func(i int) (*os.File, error) {
 		c := p.List[i]
 		if c.From != nil {
