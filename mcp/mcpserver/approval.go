@@ -260,7 +260,7 @@ func bodyOf(parts *question.Parts) (rows []string) {
 			rows = append(rows, "│ "+[]string{"$ ", "  "}[min(i, 1)]+l)
 		}
 	}
-	diff := question.Compact(parts.Diff, 1)
+	diff := question.Compact(parts.Diff, 0) // clients show a few lines only
 	wide := question.GutterWidth(diff)
 	for i, r := range diff {
 		text := r.Op + r.Text
