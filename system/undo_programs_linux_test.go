@@ -117,6 +117,25 @@ func line(r *rand.Rand) string {
 		func() string { return "(cd other && { mv ../" + file() + " .; mv a ../" + file() + "; })" },
 		func() string { return "rm -rf dir; mkdir -p dir/sub; echo back > dir/sub/a" },
 		func() string { d := dir(); return "cp -a " + d + " t && rm -rf " + d + " && mv t " + d },
+		func() string { return "mv " + file() + " " + file() + " " + any() + " " + dir() },
+		func() string { return "cp -r " + any() + " " + any() + " " + dir() },
+		func() string { return "rm -rf " + any() + " " + any() + " " + any() },
+		func() string { return "mv -b " + any() + " " + any() },
+		func() string { return "cp -b " + file() + " " + file() },
+		func() string { return "sed -i.bak s/of/for/ " + file() + " " + file() },
+		func() string { return "cp --parents " + file() + " " + dir() },
+		func() string { return "cp --remove-destination " + file() + " " + any() },
+		func() string { return "install -d -m 750 " + dir() + "/made" },
+		func() string { return "chmod -R g-w,u+x " + dir() },
+		func() string { return "find " + dir() + " -type f -delete" },
+		func() string { return "find " + dir() + " -depth -empty -delete" },
+		func() string { return "cat > " + file() + " <<END\nsome\ntext\nEND" },
+		func() string { return "dd if=" + file() + " of=" + file() + " bs=3 count=2 conv=notrunc 2>/dev/null" },
+		func() string { return "split -l 1 " + file() + " part-" },
+		func() string { return "for f in a b c; do mv \"$f\" \"$f.x\"; done" },
+		func() string { return "for f in *; do [ -f \"$f\" ] && cp -p \"$f\" \"$f~\"; done" },
+		func() string { return "umask 077; mkdir -p new/private; echo x > new/private/x; umask 022" },
+		func() string { return "mkdir made && cd made && mv ../" + file() + " . && cd .." },
 	}
 	return forms[r.IntN(len(forms))]()
 }
@@ -168,7 +187,7 @@ func rounds(t *testing.T, few uint64) (first, end uint64) {
 // TestUndoOfPrograms runs programs that follow from a seed, through the system and directly.
 func TestUndoOfPrograms(t *testing.T) {
 	tw := newTwins(t)
-	first, end := rounds(t, 40)
+	first, end := rounds(t, 30)
 	failed := 0
 	for seed := first; seed < end && failed < 5; seed++ {
 		try := func(lines []string) error {

@@ -117,7 +117,7 @@ func (tw *twins) act(list []action) error {
 // TestUndoOfSessions makes the calls of sessions that follow from a seed, and takes each session back as a whole.
 func TestUndoOfSessions(t *testing.T) {
 	tw := newTwins(t)
-	first, end := rounds(t, 15)
+	first, end := rounds(t, 12)
 	failed := 0
 	for seed := first; seed < end && failed < 5; seed++ {
 		try := func(list []action) error {

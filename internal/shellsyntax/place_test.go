@@ -41,6 +41,10 @@ func TestPlacesOfFiles(t *testing.T) {
 		"echo x > loop; rm loop/x":                   "write ?|delete ?",
 		"mkdir new && cd new && cat ../a.txt > ../x": "write new|read new|write x|write ?|read a.txt",
 		"mkdir new && cd new && rm ../../x":          "write new|read new|delete ? must|delete ?",
+		"cd src && cp main.go x && touch ../y":       "read src|read src/main.go|write src/x|write src/x/main.go|write y",
+		"cd src && ls > x && cd .. && touch y":       "read src|write src/x|read .|write y",
+		"cd src && false || touch y":                 "read src|write y|write src/y",
+		"cd src && ls; touch y":                      "read src|write y|write src/y",
 		"cat b.txt/x/y":                              "read b.txt",
 		// Another part of the command may make a directory of it, or a link to one.
 		"rm b.txt; mkdir b.txt; mv a.txt b.txt":                 "delete b.txt|write b.txt|read a.txt|delete a.txt|write ?",

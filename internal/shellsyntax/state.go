@@ -22,7 +22,7 @@ type state struct {
 	dirs []string
 	// stays are those of dirs that the shell is in only if a cd failed whose target is there.
 	stays []string
-	// moved is the directory after a cd that was the last command and succeeded, nil where there was none.
+	// moved is the directory after the last command if that succeeded, where it is a cd or a list with one; nil otherwise.
 	moved *string
 	// args are the positional parameters that a function or a script was called with, where argsKnown.
 	args      []arg

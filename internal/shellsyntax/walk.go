@@ -152,6 +152,9 @@ func (a *analyser) binary(c ctx, st *state, x *syntax.BinaryCmd) {
 		after.moved = nil
 		a.stmt(c, after, x.Y)
 		moved := after.moved
+		if moved == nil && len(after.dirs) == 1 { // where both succeed it is still where the first one led
+			moved = &after.dirs[0]
+		}
 		st.merge(after)
 		if x.Op == syntax.AndStmt {
 			st.moved = moved
