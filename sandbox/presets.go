@@ -130,6 +130,7 @@ func presetGit(b *builder, _ string) {
 		b.pol.Files["/etc/gitconfig"] = user
 	}
 	b.setEnv("GIT_TERMINAL_PROMPT", "0")
+	b.setEnv("GIT_OPTIONAL_LOCKS", "0") // else what only reads, such as the status that go build takes, writes the index
 }
 
 // gitUser returns a configuration that holds the user's name and address, as they are in their own.
