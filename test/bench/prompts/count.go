@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tongs-ai/tongs/internal/preset"
 )
@@ -32,6 +34,37 @@ func (r *Report) Count() preset.Count {
 		}
 	}
 	return c
+}
+
+// The table of counts in the README stands between these lines.
+const tableBegin, tableEnd = "<!-- counts: begin -->\n", "<!-- counts: end -->\n"
+
+// table is what the README shows.
+func table(counts preset.Counts) string {
+	var b strings.Builder
+	b.WriteString("| configuration | questions | needed | git | network | needless | refused |\n|---|---|---|---|---|---|---|\n")
+	names := []string{preset.Default}
+	for _, p := range preset.All() {
+		names = append(names, p.Name)
+	}
+	for _, name := range names {
+		c := counts.Total(name)
+		if c.Calls == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "| `%s` | %d in %d calls | %d | %d | %d | %d | %d |\n", name, c.Questions(), c.Calls, c.Needed, c.Git, c.Network, c.Needless, c.Refused)
+	}
+	return b.String()
+}
+
+// withTable returns the README with the table of these counts.
+func withTable(readme string, counts preset.Counts) (string, error) {
+	head, rest, ok := strings.Cut(readme, tableBegin)
+	_, tail, ends := strings.Cut(rest, tableEnd)
+	if !ok || !ends {
+		return "", errors.New("README.md has no place for the counts")
+	}
+	return head + tableBegin + table(counts) + tableEnd + tail, nil
 }
 
 func (r *Report) print(w io.Writer, verbose bool) {

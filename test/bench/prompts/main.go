@@ -1,6 +1,6 @@
 // Command prompts counts how often a person is asked in five coding sessions: scripts of calls, each labelled beforehand with
 // whether a question about it is needed, that run through the whole system with its sandbox and with real programs. With -update
-// it writes the counts to internal/preset/counts.json, which 'tongs config presets' shows.
+// it writes the counts to internal/preset/counts.json, which 'tongs config presets' shows, and to the README.
 //
 //	go run ./test/bench/prompts [-session go] [-preset coding] [-config FILE] [-undo] [-update] [-v]
 package main
@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -73,11 +74,27 @@ func run() error {
 	if !*update {
 		return nil
 	}
+	return write(counts)
+}
+
+// write makes the counts the snapshot, and shows them in the README.
+func write(counts preset.Counts) error {
 	data, err := json.MarshalIndent(counts, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join("internal", "preset", "counts.json"), append(data, '\n'), 0o644)
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		return err
+	}
+	text, err := withTable(string(readme), counts)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join("internal", "preset", "counts.json"), append(data, '\n'), 0o644),
+		os.WriteFile("README.md", []byte(text), 0o644),
+	)
 }
 
 // configuration is a user's configuration, with a name.
@@ -109,7 +126,7 @@ func configurations(name, file string) ([]configuration, error) {
 	return list, nil
 }
 
-// newBench makes a directory for sessions. The home and the caches of the person who runs the bench are left alone.
+// newBench makes a directory for sessions: their workspaces, configuration and state are in it.
 func newBench() (*bench, func(), error) {
 	dir, err := os.MkdirTemp("", "tongs-bench-")
 	if err != nil {

@@ -133,7 +133,9 @@ func (w *world) fixture(s *Session, ws string, esbuild func() (string, error)) e
 		{"-C", ws, "commit", "-q", "-m", "Begin"},
 		{"-C", ws, "push", "-q", remote, "main"},
 	} {
-		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+		git := exec.Command("git", args...)
+		git.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+		if out, err := git.CombinedOutput(); err != nil {
 			return fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, out)
 		}
 	}
