@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -76,7 +77,11 @@ func (c *Call) UnmarshalYAML(data []byte) error {
 
 // JSON is the arguments, with the address of the registry put in.
 func (c *Call) JSON(registry string) (json.RawMessage, error) {
-	data, err := json.Marshal(c.Args)
+	args := maps.Clone(c.Args)
+	if c.Tool == "shell" {
+		args["timeout"] = 600 // the build caches of a session are empty when it begins
+	}
+	data, err := json.Marshal(args)
 	return json.RawMessage(strings.ReplaceAll(string(data), "{{registry}}", registry)), err
 }
 
