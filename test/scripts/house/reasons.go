@@ -9,7 +9,10 @@ var reasons = map[string]string{
 	"importable packages":                          "programs embed tool families, models and stages one by one, so each is a package; some rooms are a doc.go only",
 	"public identifiers in them, methods included": "methods count; the vocabulary, the stages' interfaces and the models have most of them",
 	"in-module imports a package":                  "internal/wire knows every part, and small shared packages below internal/ count one each",
+	"in-module imports of cmd/tongs":               "the commands allow, deny and setup read presets, rules and questions themselves",
 
+	"wire.Options":      "what a command needs of a system; every command sets a few",
+	"engine.Outcome":    "what the host of programs does with one layer: read, keep, hold back, drop",
 	"shell.Options":     "bounds of sessions and jobs, each with a default",
 	"web.Options":       "bounds of pages, each with a default",
 	"config.Config":     "one field for each section of the file, as people write it",
