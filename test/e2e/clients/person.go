@@ -81,6 +81,9 @@ func (p *person) fail(err error) {
 // questionID is how the refusal of a call names its question.
 var questionID = regexp.MustCompile(`\bq[0-9a-hjkmnp-tv-z]{20}\b`)
 
+// shortID is how progress names the question that a call waits for.
+var shortID = regexp.MustCompile(`approvals approve q[0-9a-z]+`)
+
 // late approves the question that a refusal names.
 func (p *person) late(ctx context.Context, refusal string) error {
 	id := questionID.FindString(refusal)
