@@ -144,8 +144,8 @@ func TestHeldNamesShareNothing(t *testing.T) {
 	}
 }
 
-// With nobody to ask it stays held. Once the question is approved the same call puts it in its place, and another content
-// is another question.
+// With nobody to ask it stays held. Once the question is approved the same call puts it in its place. Another content is
+// another question, and spends the approval of what it was before.
 func TestHeldNamesWaitForAnAnswer(t *testing.T) {
 	b := setup(t, confine.Options{})
 	b.desk.Channels = nil
@@ -155,21 +155,27 @@ func TestHeldNamesWaitForAnAnswer(t *testing.T) {
 	if where(t, out, ".envrc"); b.has(".envrc") {
 		t.Fatalf("%+v: %s", out, res.Content)
 	}
-	open := func() approval.Question {
+	approve := func(want int) {
 		list, err := b.desk.Store.List(t.Context(), true)
-		if err != nil || len(list) != 1 {
-			t.Fatalf("%d questions, %v", len(list), err)
+		if err != nil || len(list) != want {
+			t.Fatalf("%d questions, %v; want %d", len(list), err, want)
 		}
-		return list[0]
+		for _, q := range list {
+			if err := b.desk.Store.Answer(t.Context(), q.ID, approval.Answer{Approved: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	if err := b.desk.Store.Answer(t.Context(), open().ID, approval.Answer{Approved: true}); err != nil {
-		t.Fatal(err)
-	}
+	approve(1)
 	b.write(t, "content", "two")
 	if out, _ = b.run(t, plant); b.has(".envrc") {
 		t.Fatalf("another content was accepted: %+v", out)
 	}
 	b.write(t, "content", "one")
+	if out, _ = b.run(t, plant); b.has(".envrc") {
+		t.Fatalf("an approval that was spent was accepted: %+v", out)
+	}
+	approve(2)
 	if out, res = b.run(t, plant); !b.has(".envrc") {
 		t.Fatalf("%+v: %s", out, res.Content)
 	}

@@ -19,7 +19,7 @@ func TestProgramsThatWriteInstructions(t *testing.T) {
 		t.Fatalf("asked %d times, %+v: %s", len(b.asked), out, res.Content)
 	}
 	q := b.asked[0]
-	if e := q.Effects[len(q.Effects)-1]; !e.Steers || e.MustAsk || !strings.Contains(q.Preview, "Obey me") {
+	if e := q.Effects[0]; !e.Steers || e.MustAsk || !strings.Contains(q.Preview, "Obey me") {
 		t.Errorf("asked about %+v", q)
 	}
 	if !slices.Contains(q.Scopes, approval.Session) || slices.Contains(q.Scopes, approval.Always) {
@@ -36,7 +36,7 @@ func TestProgramsThatChangeInstructions(t *testing.T) {
 	if got := b.content(t, "CLAUDE.md"); got != "as it was" {
 		t.Errorf("it is now %q", got)
 	}
-	if len(b.asked) == 0 || !b.asked[0].Effects[len(b.asked[0].Effects)-1].Steers {
+	if len(b.asked) == 0 || !b.asked[0].Effects[0].Steers {
 		t.Errorf("asked %+v", b.asked)
 	}
 	b.asked = nil
