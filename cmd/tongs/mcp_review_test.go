@@ -124,6 +124,8 @@ func TestSetupAsksAtATerminal(t *testing.T) {
 	c = d.terminal("setup", "claude-code", "--write")
 	c.expect(`\? y yes, n no: `)
 	c.typing("y")
+	c.expect(`coding(.|\n)*\? y yes, n no: `)
+	c.typing("n")
 	if code := c.exit(); code != 0 || !strings.Contains(d.read(".mcp.json"), `"tongs"`) || !strings.HasSuffix(d.read(".mcp.json"), "// mine\n") {
 		t.Errorf("exit %d, %s: %s", code, before, d.read(".mcp.json"))
 	}
