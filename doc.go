@@ -5,7 +5,7 @@
 // Every call takes the same stages in the same order, the walk, wherever it comes from: a Go program, the command line, an MCP
 // client, the console or a worker.
 //
-//	open row → lookup → repair+validate → plan → decide → ask → run → settle → fit → close row
+//	open row → lookup → repair+validate → plan → decide → join → ask → run → settle → fit → close row
 //
 // The main words, in the order in which a call meets them:
 //

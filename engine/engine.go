@@ -1,9 +1,9 @@
 // Package engine calls tools. Every call takes the same stages in the same order, the walk:
 //
-//	open row → lookup → repair+validate → plan → decide → ask → run → settle → fit → close row
+//	open row → lookup → repair+validate → plan → decide → join → ask → run → settle → fit → close row
 //
-// The row is the call's entry in the log. A plan lists what the call would do. Settle decides what programs changed on a
-// copy of the files. Fit checks what the tool returned against its schema. The walk is one function, in call.go; this is the
+// The row is the call's entry in the log. A plan lists what the call would do. Join waits for an open question about the
+// same call. Settle decides what programs changed on a copy of the files. Fit checks what the tool returned against its schema. The walk is one function, in call.go; this is the
 // only package that knows all the stages.
 package engine
 

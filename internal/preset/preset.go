@@ -14,15 +14,15 @@ import (
 //go:embed *.yaml counts.json
 var files embed.FS
 
-// Default is the name of the configuration of somebody who has none, in Counts.
+// Default is the name, in Counts, of running without a configuration file.
 const Default = "default"
 
-// Preset is a user configuration to begin with.
+// Preset is a user configuration to start from.
 type Preset struct {
 	Name string `json:"name"`
-	// Allows says in a few lines what it means.
+	// Allows are a few lines for a person about what the preset allows.
 	Allows []string `json:"allows"`
-	// Copies is set for one that needs programs to run on copies of the workspace.
+	// Copies is set where the preset relies on commands running on copies of the workspace.
 	Copies bool `json:"-"`
 }
 
@@ -35,7 +35,7 @@ func All() []Preset {
 		{Name: Coding, Copies: true, Allows: []string{
 			"Files in the workspace are edited, moved and deleted without asking; tongs undo takes each change back.",
 			"Commands run on a copy of the workspace; changes that can be undone are kept.",
-			"Commits ask, and so do files that other programs act upon, such as CI files.",
+			"Commits ask, and so do changes of files that other programs run or obey, such as CI files.",
 			"A package registry is asked about once for each host.",
 			"Sending, pushing and reading secrets ask every time.",
 		}},
@@ -46,7 +46,7 @@ func All() []Preset {
 		}},
 		{Name: "unattended", Copies: true, Allows: []string{
 			"Files in the workspace are edited, moved and deleted without asking; tongs undo takes each change back.",
-			"What needs approval is refused with the reason, and kept for you: tongs approvals lists it.",
+			"What needs approval is refused with the reason, and kept for you: tongs approvals list shows it.",
 			"That includes commits, pushing and every host.",
 		}},
 		{Name: "review-only", Copies: true, Allows: []string{
