@@ -18,7 +18,7 @@ import (
 	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
-// ruleFlags say what a new rule is about, besides the commands that are its arguments.
+// ruleFlags select what new rules are for. Commands are the arguments, not flags.
 type ruleFlags struct {
 	edits, hosts, tools []string
 	yes                 bool
@@ -35,9 +35,9 @@ func (a *app) allowRuleCommand() *cobra.Command {
 	var f ruleFlags
 	cmd := &cobra.Command{
 		Use: "allow [COMMAND ...]", Short: "Add a rule that allows a command, edits, a host or a tool",
-		Long: "Add rules to your own configuration file that let agents do something without asking. The change is shown, and you are asked. " +
+		Long: "Add rules to your own configuration file that let agents do something without asking. You see the change and confirm it. " +
 			"Each argument is one command pattern of whole words: 'git commit' covers 'git commit -m x'. An allowed command runs " +
-			"directly, so that 'tongs undo' does not take its changes back; without a rule it runs on a copy. Blocked and ask rules, secrets " +
+			"directly, so 'tongs undo' cannot undo its changes; without a rule it runs on a copy. Blocked and ask rules, secrets " +
 			"and protected names take precedence. docs/policy.md describes patterns.",
 		Example: "  tongs allow 'git commit'\n  tongs allow --edits 'src/**'\n  tongs allow --host api.example.com --yes",
 	}
@@ -52,8 +52,8 @@ func (a *app) denyRuleCommand() *cobra.Command {
 	var f ruleFlags
 	cmd := &cobra.Command{
 		Use: "deny [COMMAND ...]", Short: "Add a rule that blocks a command, edits, a host or a tool",
-		Long: "Add rules to your own configuration file that keep agents from doing something. Nothing overrides them, and nobody is asked. " +
-			"The change is shown, and you are asked. --edits also blocks deleting.",
+		Long: "Add rules to your own configuration file that keep agents from doing something. Nothing overrides them, and you are not asked about it. " +
+			"You see the change and confirm it. --edits also blocks deleting.",
 		Example: "  tongs deny 'git push --force'\n  tongs deny --edits 'migrations/**'",
 	}
 	f.register(cmd, "block")
@@ -63,7 +63,7 @@ func (a *app) denyRuleCommand() *cobra.Command {
 	return cmd
 }
 
-// lines are the rules, a line each.
+// lines returns the rules to add, one for each pattern.
 func (f *ruleFlags) lines(d tongs.Decision, commands []string) (list []config.RuleLine, err error) {
 	add := func(kind string, patterns ...string) {
 		for _, p := range patterns {
@@ -72,7 +72,7 @@ func (f *ruleFlags) lines(d tongs.Decision, commands []string) (list []config.Ru
 			}
 			var r config.RuleLine
 			if r, err = config.ParseRuleLine(fmt.Sprintf("%s %s %s", d, kind, p)); err == nil {
-				r.Pattern = p // a quote at its begin and end may be meant
+				r.Pattern = p // quotes at its ends are part of it
 				if _, err = r.Rule(); err == nil {
 					err = narrowEnough(r)
 				}
@@ -90,7 +90,7 @@ func (f *ruleFlags) lines(d tongs.Decision, commands []string) (list []config.Ru
 	add("host", f.hosts...)
 	add("tool", f.tools...)
 	if err == nil && len(list) == 0 {
-		err = cli.Usagef("say what the rule is about: a command, as in 'git commit', or --edits, --host or --tool")
+		err = cli.Usagef("name what the rule is for: a command, as in 'git commit', or --edits, --host or --tool")
 	}
 	return list, err
 }
@@ -153,7 +153,7 @@ func (a *app) addRules(ctx context.Context, d tongs.Decision, commands []string,
 	if err := owned.Rewrite(path, after, 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "Changed %s. Servers that are running use it when they start again.\n", terminal.Clean(path))
+	fmt.Fprintf(a.Err, "Changed %s. Running servers use it after a restart.\n", terminal.Clean(path))
 	return nil
 }
 

@@ -61,7 +61,7 @@ func (a *app) initPreset(name string) error {
 	return nil
 }
 
-// allows is what a preset means, a line each.
+// allows prints what a preset allows, one sentence on each line.
 func allows(p preset.Preset) string {
 	var b strings.Builder
 	for _, line := range p.Allows {
@@ -101,7 +101,7 @@ type shownPreset struct {
 	preset.Preset
 	// Counts are those of all sessions of test/bench/prompts.
 	Counts preset.Count `json:"counts"`
-	// Problems are why it does not hold on this machine.
+	// Problems are why it does not work on this machine.
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -109,8 +109,8 @@ func (a *app) configPresetsCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "presets", Short: "Show the presets, and how often each asks",
-		Long: "Show what each preset allows, how often it asks in five recorded coding sessions (make bench-prompts), and what keeps it from " +
-			"working on this machine. 'tongs init --preset NAME' writes one to your configuration file.",
+		Long: "Show what each preset allows, how often it asks in five recorded coding sessions (make bench-prompts), and why it does " +
+			"not work on this machine. 'tongs init --preset NAME' writes one to your configuration file.",
 		Example: "  tongs config presets\n  tongs init --preset coding", Args: cobra.NoArgs,
 	}
 	cli.FormatFlag(cmd, &format, "text", "text", "json")

@@ -313,7 +313,7 @@ func (d *Desk) required(q Question, faults []error) error {
 func later(q Question) error {
 	const hint = "Go on with what needs no approval, and tell the person at the end which questions wait"
 	return tongs.Errorf(tongs.CodeApprovalRequired, "%s needs a person's approval, and nobody is asked now (approval.ask: later). %s "+
-		"Question %s is kept for a person ('tongs approvals'). %s.", q.Tool, q.Why, q.ID, hint).
+		"Question %s is kept; a person sees it with 'tongs approvals list'. %s.", q.Tool, q.Why, q.ID, hint).
 		With("question", q.ID).With("expires", q.Expires).With("hint", hint)
 }
 

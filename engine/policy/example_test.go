@@ -24,7 +24,7 @@ func ExampleDecide() {
 	// Output:
 	// preApproved - The rule toolset shell execute "git ": preApproved (user, config.yaml:4) allows "execute git status".
 	// blocked - The rule tools * execute "git push": blocked (user, config.yaml:6) blocks "execute git push -f".
-	// ask - No rule covers "execute make"; shell is ask by default.
+	// ask - No rule covers "execute make"; shell asks by default.
 }
 
 func ExamplePropose() {

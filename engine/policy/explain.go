@@ -57,27 +57,25 @@ func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 		return f.byRule(strings.TrimPrefix(by, ruleWord), e)
 	case byMaybe:
 		rule := strings.TrimPrefix(by, maybeWord)
-		return fmt.Sprintf("It cannot be told whether %s is something that the rule %s is about.", what, rule)
+		return fmt.Sprintf("Tongs cannot tell whether the rule %s covers %s.", rule, what)
 	case byMark:
-		return fmt.Sprintf("%q must be asked for each time: %s.", e.String(), reasonOf(e))
+		return fmt.Sprintf("%q always asks: %s.", e.String(), reasonOf(e))
 	case byKind:
-		return "The call has an effect of no known kind, which must be asked for each time."
+		return "The call has an effect of an unknown kind, which always asks."
 	case byMode:
 		return f.byMode()
 	case bySteers:
 		return fmt.Sprintf("%s changes what agents are told to do: %s.", what, reasonOf(e))
 	case bySay:
-		return fmt.Sprintf("The tool %s itself says %s.", in.Spec.Name, f.decision)
+		return fmt.Sprintf("The tool %s itself %s.", in.Spec.Name, verb(f.decision))
 	case byOther:
 		return fmt.Sprintf("No rule covers %s; it comes with the rest of the call.", what)
-	case byPlan:
-		return fmt.Sprintf("No rule covers %s; %s makes it %s.", what, in.Spec.Name, f.decision)
-	case bySpec:
-		return fmt.Sprintf("No rule covers %s; %s is %s by default.", what, in.Spec.Name, f.decision)
+	case byPlan, bySpec:
+		return fmt.Sprintf("No rule covers %s; %s %s by default.", what, in.Spec.Name, verb(f.decision))
 	case byShadowed:
-		return fmt.Sprintf("%s hides the built-in tool of that name, which is %s.", in.Spec.Name, f.decision)
+		return fmt.Sprintf("%s hides the built-in tool of that name, which %s by default.", in.Spec.Name, verb(f.decision))
 	case bySends:
-		return fmt.Sprintf("%s sends data out, which is asked for each time.", what)
+		return fmt.Sprintf("%s sends data out, which always asks.", what)
 	default:
 		return fmt.Sprintf("No rule and no default covers %s.", what)
 	}
@@ -101,6 +99,18 @@ func (f finding) byRule(rule string, e *tongs.Effect) string {
 		each = ", in every mode and each time"
 	}
 	return fmt.Sprintf("The rule %s %s %q%s.", rule, verb, e.String(), each)
+}
+
+// verb is what a tool does whose own decision this is.
+func verb(d tongs.Decision) string {
+	switch d {
+	case tongs.PreApproved:
+		return "allows it"
+	case tongs.Blocked:
+		return "blocks it"
+	default:
+		return "asks"
+	}
 }
 
 func (f finding) byMode() string {

@@ -27,7 +27,7 @@ func TestReasonTellsOfTheGravestEffect(t *testing.T) {
 		{"what cannot be told", []tongs.Effect{run, unknown}, `No rule covers "write anything" (tar writes what the archive holds); shell`},
 		{"a read that the sandbox confines", []tongs.Effect{confined, run}, `No rule covers "execute ls"; shell`},
 		{"what leaves", []tongs.Effect{remove, sends, unknown}, `No rule covers "network example.com"; shell`},
-		{"what must be asked for", []tongs.Effect{sends, protected, remove}, `"write .envrc" must be asked for each time`},
+		{"what must be asked for", []tongs.Effect{sends, protected, remove}, `"write .envrc" always asks`},
 	} {
 		v := policy.Decide(policy.Input{Spec: &tongs.Spec{Name: "shell", Needs: tongs.Execute, Optional: tongs.Read | tongs.Write | tongs.Network}, Effects: c.effects})
 		if !strings.HasPrefix(v.Reason, c.want) {

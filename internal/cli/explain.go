@@ -43,7 +43,7 @@ func (p *Printer) Explanation(ex *tongs.Explanation) error {
 		}
 		fmt.Fprintf(&b, "  %-11s %s\n", label, line)
 	}
-	fmt.Fprintf(&b, "  %-11s %s\n", "rule:", terminal.Clean(ex.Rule))
+	fmt.Fprintf(&b, "  %-11s %s\n", "rule:", terminal.Clean(strings.TrimPrefix(ex.Rule, "rule: ")))
 	fmt.Fprintf(&b, "  %-11s %s\n", "because:", terminal.Clean(ex.Reason))
 	for _, r := range ex.Repaired {
 		fmt.Fprintf(&b, "  %-11s %s\n", "repaired:", terminal.Clean(r))

@@ -25,11 +25,11 @@ type watcher struct {
 }
 
 // Watch shows questions as they arrive and has a person answer them, until ctx ends. Of those that no call waited for any more when it
-// began it tells how many there are.
+// began it shows only the number.
 func (p *Printer) Watch(
 	ctx context.Context, ask *terminal.Asker, store approval.Store, format string, attended func(id string) bool,
 ) error {
-	ask.Left = func(id string) bool { return !attended(id) }
+	ask.Abandoned = func(id string) bool { return !attended(id) }
 	w := watcher{
 		Printer: p, Asker: ask, store: store, format: format, seen: map[string]bool{}, attended: attended, began: time.Now(),
 	}

@@ -11,7 +11,7 @@ import (
 type Writes string
 
 const (
-	// Outcome runs programs that nobody spoke of on a copy of the files, and asks which of their changes may hold.
+	// Outcome runs programs that no rule covers on a copy of the files, and asks which of their changes to keep.
 	Outcome Writes = "outcome"
 	// Direct asks before such a program runs, and then lets it write to the files.
 	Direct Writes = "direct"

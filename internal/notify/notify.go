@@ -18,7 +18,7 @@ import (
 
 // Desktop is a channel that answers nothing: it shows a notification where a question is not answered at once.
 type Desktop struct {
-	// Env are the variables of the process, as os.Environ gives them; Dirs is where the program is looked for that notifies.
+	// Env are the variables of the process, as os.Environ gives them; Dirs are searched for the program that notifies.
 	Env  []string
 	Dirs []string
 }
@@ -29,7 +29,7 @@ func New() *Desktop {
 }
 
 const (
-	// after is how long a question waits before anybody is told: one that is answered at once disturbs nobody.
+	// after is how long a question waits before the notification: one that is answered at once shows none.
 	after = 2 * time.Second
 	// limit is how long the program may take.
 	limit = 5 * time.Second
@@ -53,7 +53,7 @@ func (d *Desktop) Ask(ctx context.Context, q approval.Question) (*approval.Answe
 		defer cancel()
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Env = d.Env
-		_ = cmd.Run() // nobody is told that nobody was told
+		_ = cmd.Run() // the question waits all the same
 	}()
 	return nil, nil
 }

@@ -47,7 +47,7 @@ func Facts(q *approval.Question) (list []Fact) {
 			fact("changed", fmt.Sprintf("%3d  %s", i+1, c))
 		}
 		if left := q.ChangeCount - len(q.Changes); left > 0 {
-			fact("changed", fmt.Sprintf("and %d more, too many to list; keep them by the name of a directory", left))
+			fact("changed", fmt.Sprintf("and %d more, too many to list; to keep them, name a directory", left))
 		}
 	} else {
 		for _, e := range approval.ByGravity(q.Effects) {
@@ -77,7 +77,7 @@ func Lines(facts []Fact) string {
 	return b.String()
 }
 
-// Indented spells JSON on several lines; what is no JSON stays as it is.
+// Indented writes JSON on several lines; text that is not JSON stays as it is.
 func Indented(raw json.RawMessage) string {
 	var buf bytes.Buffer
 	if len(raw) == 0 {
@@ -86,5 +86,8 @@ func Indented(raw json.RawMessage) string {
 	if err := json.Indent(&buf, raw, "", "  "); err != nil {
 		return string(raw)
 	}
-	return buf.String()
+	return unescaped.Replace(buf.String())
 }
+
+// unescaped writes <, > and & as they are: encoding/json escapes them, for HTML. An escaped backslash is left alone.
+var unescaped = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")

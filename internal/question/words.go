@@ -27,10 +27,14 @@ func Words(e *tongs.Effect) string {
 		tongs.EffectExecute: "runs ", tongs.EffectNetwork: "connects to ",
 	}[e.Kind]
 	switch {
+	case e.Unknown && e.Sends && e.Why != "":
+		return "sends data (" + cleantext.Line(e.Why) + ")"
 	case e.Unknown && e.Why != "":
 		return cleantext.Line(e.Why)
 	case e.Unknown && e.Kind.OnPath():
 		return verb + "files that cannot be told beforehand"
+	case e.Unknown && e.Sends:
+		return "sends data to hosts that cannot be told beforehand"
 	case e.Unknown && e.Kind == tongs.EffectNetwork:
 		return verb + "hosts that cannot be told beforehand"
 	case e.Unknown:

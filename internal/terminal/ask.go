@@ -32,9 +32,9 @@ type Asker struct {
 	Validate func(ctx context.Context, tool string, args json.RawMessage) error
 	// Bell rings when a question appears.
 	Bell bool
-	// Left says of a question that no call waits for its answer any more; nil means that one does.
-	Left func(id string) bool
-	// Previews has what is too long to stand in a question; nil has none.
+	// Abandoned reports whether no call waits for the answer to a question any more; nil means that one does.
+	Abandoned func(id string) bool
+	// Previews has what is too long for a question; nil has none.
 	Previews *approval.Previews
 }
 
@@ -56,7 +56,7 @@ func (a *Asker) Ask(ctx context.Context, q approval.Question) (*approval.Answer,
 		a.Cancel()
 		return nil, err
 	case ctx.Err() != nil:
-		fmt.Fprintln(t.w, "\nThe question is over; it was answered elsewhere or the call ended.")
+		fmt.Fprintln(t.w, "\nThis question is closed: it was answered elsewhere, or the call ended.")
 		return nil, ctx.Err()
 	}
 	return answer, err
@@ -69,11 +69,11 @@ type prompt struct {
 	palette
 	q     approval.Question
 	parts *question.Parts
-	// outer is how many of the changes of the question tell of all of them.
+	// outer is how many of the changes are listed: where there are many, a directory stands for what is in it.
 	outer int
 }
 
-// newPrompt puts a question on a terminal. Where there are many changes, a directory stands for what is in it.
+// newPrompt puts a question on a terminal.
 func newPrompt(t *Terminal, a *Asker, q approval.Question) *prompt {
 	p := &prompt{Terminal: t, Asker: a, q: q, palette: newPalette(), outer: len(q.Changes)}
 	if q.ChangeCount > listLines {
@@ -88,7 +88,7 @@ func (p *prompt) run(ctx context.Context) (*approval.Answer, error) {
 	if p.Bell {
 		fmt.Fprint(p.out, "\a")
 	}
-	if p.Left != nil && p.Left(p.q.ID) {
+	if p.Abandoned != nil && p.Abandoned(p.q.ID) {
 		p.parts.Warnings = append(p.parts.Warnings, "its call no longer waits for the answer")
 	}
 	p.draw(false)
@@ -216,7 +216,7 @@ func (p *prompt) editRule(ctx context.Context, rule []string) (lines []string, e
 		}
 	}
 	if len(lines) == 0 {
-		fmt.Fprintln(p.w, " Nothing is left of the rule.")
+		fmt.Fprintln(p.w, " The rule is empty now.")
 		return nil, errBack
 	}
 	return lines, nil

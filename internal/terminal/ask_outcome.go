@@ -15,9 +15,9 @@ import (
 	"github.com/tongs-ai/tongs/internal/question"
 )
 
-// A question about changes: the call ran on a copy, and a person says which of its changes may hold.
+// A question about changes: the call ran on a copy, and a person chooses which of its changes to keep.
 
-// keepSome has the person name the changes that may hold, and shows what that comes to.
+// keepSome has the person name the changes to keep, and shows what that keeps and drops.
 func (p *prompt) keepSome(ctx context.Context) (*approval.Answer, error) {
 	text, err := p.line(ctx, "Keep which? Such as 1 3-5 src/a.go docs (Esc goes back): ", "")
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *prompt) showKept(keep []string) {
 	part("Kept", kept)
 	for _, path := range keep {
 		if !slices.ContainsFunc(kept, func(c tongs.Change) bool { return approval.Keeps(path, c) }) {
-			fmt.Fprintf(p.w, "  what there is at %s, which is not listed\n", Clean(path))
+			fmt.Fprintf(p.w, "  everything at %s, which is not listed\n", Clean(path))
 		}
 	}
 	part("Dropped", dropped)

@@ -148,7 +148,7 @@ func (p *prompt) changeRows(limit int) (rows []string) {
 	case limit > 0 && len(p.parts.Changes) > len(shown):
 		rows = append(rows, "     ? lists what is in the directories")
 	case p.q.ChangeCount > len(p.parts.Changes):
-		rows = append(rows, fmt.Sprintf("     and %d more, which are too many to list; they can be kept by the name of a directory",
+		rows = append(rows, fmt.Sprintf("     and %d more, too many to list; to keep them, name a directory",
 			p.q.ChangeCount-len(p.parts.Changes)))
 	}
 	return rows
@@ -174,7 +174,7 @@ func (p *prompt) choices() {
 	fmt.Fprintln(p.w, " "+line)
 }
 
-// keys are those that answer.
+// accepted are the keys that answer.
 func (p *prompt) accepted() string {
 	keys := ""
 	for _, c := range p.parts.Choices {

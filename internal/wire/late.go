@@ -26,7 +26,7 @@ type Late struct {
 	*state.Questions
 	log      audit.Log
 	previews *approval.Previews
-	// open opens the journal; close must be called.
+	// open opens the journal; closed must be called.
 	open func() (j *journal.Journal, closed func() error, err error)
 }
 
@@ -46,7 +46,7 @@ func newLate(questions *state.Questions, log audit.Log, previews *approval.Previ
 	}}
 }
 
-// use has it use a journal that is open already.
+// use makes it use a journal that is open already.
 func (l *Late) use(j *journal.Journal) {
 	l.open = func() (*journal.Journal, func() error, error) { return j, func() error { return nil }, nil }
 }
@@ -108,7 +108,7 @@ func (l *Late) Settle(ctx context.Context, question string) (*approval.Parked, e
 	defer closed()
 	turn, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	release, err := j.Alone(turn)
+	release, err := j.LockApplying(turn)
 	if err != nil {
 		return p, fmt.Errorf("another process is making changes that waited: %w", err)
 	}

@@ -33,7 +33,7 @@ const (
 	choosing = "2025-11-25"
 )
 
-// keepField is the field in which a person says which changes may hold: a list to choose from, where the client can show
+// keepField is the field in which a person chooses the changes to keep: a list to choose from, where the client can show
 // one and it is not long, else their names.
 func keepField(q approval.Question, version string) *jsonschema.Schema {
 	const title = "Changes to keep (optional)"

@@ -224,13 +224,13 @@ func moment(s string) (time.Time, error) {
 func nothing(r request) error {
 	switch {
 	case r.Call != "":
-		return tongs.Errorf(tongs.CodeInvalidArgs, "call %q changed no file here that the journal knows of", r.Call)
+		return tongs.Errorf(tongs.CodeInvalidArgs, "call %q changed no file here", r.Call)
 	case r.redo:
-		return tongs.Errorf(tongs.CodeInvalidArgs, "there is nothing to redo: no undo of this session is left")
+		return tongs.Errorf(tongs.CodeInvalidArgs, "there is nothing to redo: this session has no undo left")
 	case r.Session != "" || r.Since != "":
-		return tongs.Errorf(tongs.CodeInvalidArgs, "there is nothing to undo: no file was changed then, as far as the journal knows")
+		return tongs.Errorf(tongs.CodeInvalidArgs, "there is nothing to undo: the journal has no changes for that session or time")
 	default:
-		return tongs.Errorf(tongs.CodeInvalidArgs, "there is nothing to undo: no change of this session is left")
+		return tongs.Errorf(tongs.CodeInvalidArgs, "there is nothing to undo: this session has no changes left")
 	}
 }
 

@@ -15,6 +15,7 @@
 //	owners/OWNER       locked by a process as long as it lives
 //	broken/            what a power failure left that cannot be read
 //	lock               shared by whoever makes an entry, alone for whoever collects garbage
+//	parking, applying  locked by whoever parks a transaction, and whoever makes one that waited
 //
 // What was begun by a process that died is taken back, or finished where it was done, by the next one that opens the
 // journal or makes an entry. After a power failure the newest entries of single files may be missing.

@@ -62,11 +62,11 @@ func (j *Journal) Park(ctx context.Context, p *Parked, open func(i int) (*os.Fil
 		return receipt, err
 	}
 	defer release()
-	one, err := j.alone(ctx)
+	unlock, err := j.lockParking(ctx)
 	if err != nil {
 		return receipt, err
 	}
-	defer one()
+	defer unlock()
 	left, err := j.roomForParked()
 	if err != nil {
 		return receipt, err
@@ -105,14 +105,13 @@ type Receipt struct {
 	Digest string `json:"digest"`
 }
 
-// Alone keeps everybody else out who asks for it, until release is called or the process ends: whoever makes changes that
-// waited.
-func (j *Journal) Alone(ctx context.Context) (release func(), err error) {
+// LockApplying lets one process at a time make changes that waited, until release is called or the process ends.
+func (j *Journal) LockApplying(ctx context.Context) (release func(), err error) {
 	return lockPath(ctx, j.file("applying"), (*flock.Flock).TryLock)
 }
 
-// alone keeps others from parking.
-func (j *Journal) alone(ctx context.Context) (release func(), err error) {
+// lockParking lets one process at a time park changes.
+func (j *Journal) lockParking(ctx context.Context) (release func(), err error) {
 	return lockPath(ctx, j.file("parking"), (*flock.Flock).TryLock)
 }
 

@@ -13,6 +13,7 @@ var reasons = map[string]string{
 
 	"wire.Options":      "what a command needs of a system; every command sets a few",
 	"engine.Outcome":    "what the host of programs does with one layer: read, keep, hold back, drop",
+	"approval.Store":    "the life of a question: open, find, answer, wait, withdraw, redeem; every store has all of it",
 	"shell.Options":     "bounds of sessions and jobs, each with a default",
 	"web.Options":       "bounds of pages, each with a default",
 	"config.Config":     "one field for each section of the file, as people write it",
