@@ -92,7 +92,7 @@ func TestPhrases(t *testing.T) {
 		"noSchema could not be made ready":                        "tool noSchema: no schema; add one",
 		`cannot stat "nope": it does not exist`:                   `path "nope" does not exist`,
 		"needs approval and nobody could be asked":                "needs a person's approval: reading .env (secrets)",
-		"9 mores below": "9 more below",
+		"9 mores below":                                           "9 more below",
 	} {
 		if !banned(bad) {
 			t.Errorf("%q is not found", bad)
