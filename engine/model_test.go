@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -171,8 +172,12 @@ func TestPathAttacksWithEveryTool(t *testing.T) {
 	w.person.answer = yes
 	link := func(target, name string) {
 		t.Helper()
-		if err := os.Symlink(target, filepath.Join(w.dir, name)); err != nil {
-			t.Skip("this system has no symbolic links")
+		err := os.Symlink(target, filepath.Join(w.dir, name))
+		if err != nil && runtime.GOOS == "windows" {
+			t.Skip("Windows lets only some users make symbolic links")
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 	link(w.outside, "dir")

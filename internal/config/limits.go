@@ -156,7 +156,7 @@ var limitSettings = []setting{
 	{"jobBytes", size, 256 << 10, 1000, 64 << 20},
 }
 
-// ofState is the limit that is about the user's whole state, so that a workspace has no word in it.
+// ofState is the limit for the user's whole state, which no workspace may set.
 const ofState = "journalBytes"
 
 // usualAndMost are keys of which the first is what a call gets that asks for nothing, and the second the most that it can

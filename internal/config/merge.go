@@ -158,8 +158,8 @@ func (c *Config) mergeLater(layers []*layer) {
 }
 
 // mergeNumbers finds limits and retention. Of user and workspace the first that speaks wins; the administrator's
-// limits cap both, his retention stands; an untrusted file can only lower limits. Retention is about the user's whole
-// state, so that a workspace has no word in it.
+// limits cap both, his retention stands; an untrusted file can only lower limits. Retention is for the user's whole
+// state, so no workspace may set it.
 func (c *Config) mergeNumbers(layers []*layer) {
 	limits, retention := c.Limits.fields(), c.Retention.fields()
 	defaults(limits, limitSettings)

@@ -71,7 +71,7 @@ func (l *layer) readThrough(v value, text string) {
 }
 
 // mergeSandbox finds how programs are run. Direct is the stricter word, since it asks before anything runs: that of any
-// file stands. What is let through is written without a question, so that a file that can only narrow has no word in it.
+// file stands. What is let through is written without a question, so a file that may only tighten cannot set it.
 func (c *Config) mergeSandbox(layers []*layer) {
 	c.Sandbox.Writes = Outcome
 	for _, l := range layers {

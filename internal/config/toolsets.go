@@ -9,7 +9,7 @@ import (
 )
 
 // Toolsets holds what files say of toolsets beyond rules, as data for whoever loads them. An untrusted entry comes
-// from a file that nobody vouched for: whoever loads it must ask first.
+// from a file that nobody trusted: whoever loads it must ask first.
 type Toolsets struct {
 	Custom   []CustomTools   `json:"custom,omitempty"`
 	External []ExternalTools `json:"external,omitempty"`

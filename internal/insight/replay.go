@@ -73,7 +73,7 @@ type Replay struct {
 	// Calls were looked at, Judged of them decided again.
 	Calls  int `json:"calls"`
 	Judged int `json:"judged"`
-	// Changed would be decided otherwise than by the rules in force: Stricter and Looser of them.
+	// Changed counts the calls that the proposal decides differently from the current rules: Stricter and Looser of them.
 	Changed  int `json:"changed"`
 	Stricter int `json:"stricter"`
 	Looser   int `json:"looser"`
@@ -81,7 +81,7 @@ type Replay struct {
 	Turns []Turn `json:"turns"`
 	// Unjudged counts the calls that cannot be decided again.
 	Unjudged map[Unjudged]int `json:"unjudged"`
-	// Drifted calls are decided otherwise by the rules in force than when they were made.
+	// Drifted counts the calls that the current rules decide differently from when they were made.
 	Drifted int      `json:"drifted"`
 	Changes []Change `json:"changes"`
 }
@@ -93,7 +93,7 @@ type Turn struct {
 	Calls int      `json:"calls"`
 }
 
-// Change is a call that would be decided otherwise.
+// Change is a call that would be decided differently.
 type Change struct {
 	Call    string    `json:"call"`
 	Session string    `json:"session,omitempty"`

@@ -193,8 +193,8 @@ func (g *goModule) follow(imp *ast.ImportSpec) error {
 	return nil
 }
 
-// requires reports whether go.mod speaks of another module whose path begins with a word that has no dot: it looks like a
-// package of the standard library, and is none.
+// requires reports whether go.mod names another module whose path begins with a word that has no dot: it looks like a
+// package of the standard library, but is not one.
 func (g *goModule) requires(first string) bool {
 	line := regexp.MustCompile(`(?m)^[ \t]*((require|replace)[ \t]+)?["` + "`" + `]?` + regexp.QuoteMeta(first) + `(/[^\s"` + "`" + `]*)?["` + "`" + `]?[ \t]+(v[0-9]|=>)`)
 	return line.Match(g.content["go.mod"])
