@@ -212,13 +212,31 @@ func (c *commands) obeyed(changes []tongs.Change, names map[string]bool) {
 	}
 }
 
-// linkTarget says where a link leads that leaves its root, "" for any other.
+// linkTarget says where a link leads that leaves its root, or may, "" for any other.
 func linkTarget(c *changeset.Change) string {
 	to := c.After.Target
-	if c.After.Type != journal.Link || !path.IsAbs(to) && filepath.IsLocal(path.Join(path.Dir(c.Path.Rel), to)) {
+	if c.After.Type != journal.Link || !path.IsAbs(to) && !climbsFromName(to) && filepath.IsLocal(path.Join(path.Dir(c.Path.Rel), to)) {
 		return ""
 	}
 	return fmt.Sprintf("protected: it is a link that leads out of its root, to %q", to)
+}
+
+// climbsFromName reports whether a target goes up from something that it names. That may be a link, or become one, so where
+// it leads cannot be told from its text.
+func climbsFromName(to string) bool {
+	named := false
+	for element := range strings.SplitSeq(to, "/") {
+		switch element {
+		case "", ".":
+		case "..":
+			if named {
+				return true
+			}
+		default:
+			named = true
+		}
+	}
+	return false
 }
 
 // remarks are what a person should know besides the changes.
