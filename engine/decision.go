@@ -134,6 +134,9 @@ func (d *decision) judge(ctx context.Context) error {
 // it, and a change that is free since it can be undone is made only if it still can. What a person, another rule or the mode
 // allowed is free of both.
 func (d *decision) bound() []tongs.Effect {
+	if !slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Confined || e.Undoable }) {
+		return d.effects
+	}
 	effects := slices.Clone(d.effects)
 	for i := range effects {
 		e := &effects[i]

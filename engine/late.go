@@ -44,7 +44,7 @@ func (d *decision) callKey() string {
 
 // join finds out whether an identical call left changes that nobody decided in time. If they wait, so does this call, and does not
 // run; if they were made, it returns what that call returned. It returns nil where the call is one like any other.
-func (w *walk) join(ctx context.Context) (res *tongs.Result, err error) {
+func (w *walk) join(ctx context.Context) (*tongs.Result, error) {
 	d, late := &w.decision, w.engine.opt.Late
 	runs := slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute })
 	if late == nil || !runs || w.key != "" || w.call.DryRun {
@@ -55,6 +55,11 @@ func (w *walk) join(ctx context.Context) (res *tongs.Result, err error) {
 	if err != nil || p == nil {
 		return nil, err
 	}
+	return w.joinParked(ctx, p)
+}
+
+// joinParked is join with changes that an identical call left.
+func (w *walk) joinParked(ctx context.Context, p *approval.Parked) (res *tongs.Result, err error) {
 	defer w.stage("ask")(&err)
 	if !p.State.Final() {
 		if p, err = w.await(ctx, p); err != nil {

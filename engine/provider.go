@@ -66,6 +66,8 @@ type supply struct {
 type supplies struct {
 	registry.Catalog
 	list []*supply
+	// instant are those that never wait, and are asked without a guard; the others may not return from Refresh.
+	instant, others []*supply
 	// taking is held while the catalog takes tools, and is locked before mu.
 	taking sync.Mutex
 	mu     sync.Mutex
@@ -93,7 +95,7 @@ func newSupplies(own []tongs.Tool, others map[tongs.SourceKind]Provider) (*suppl
 			if p == nil {
 				return nil, fmt.Errorf("the provider of %s tools is nil", kind)
 			}
-			s.list = append(s.list, &supply{kind: kind, provider: p, refreshing: make(chan struct{}, 1), owed: true})
+			s.add(&supply{kind: kind, provider: p, refreshing: make(chan struct{}, 1), owed: true})
 		}
 	}
 	if len(s.list) != len(providers) {
@@ -105,10 +107,23 @@ func newSupplies(own []tongs.Tool, others map[tongs.SourceKind]Provider) (*suppl
 	return s, nil
 }
 
+// add puts a provider last. A registry only looks at its own memory.
+func (s *supplies) add(p *supply) {
+	s.list = append(s.list, p)
+	if _, ok := p.provider.(*registry.Registry); ok {
+		s.instant = append(s.instant, p)
+	} else {
+		s.others = append(s.others, p)
+	}
+}
+
 // refresh brings the catalog up to date. The error is that ctx ended first. One provider that does not return costs its
 // own tools being up to date, and not those of the others.
 func (s *supplies) refresh(ctx context.Context) error {
-	for left := len(s.list) > 0; left; {
+	for _, p := range s.instant {
+		s.ask(ctx, p)
+	}
+	for left := len(s.others) > 0; left; {
 		var err error
 		if left, err = s.round(ctx); err != nil {
 			return err
@@ -117,14 +132,14 @@ func (s *supplies) refresh(ctx context.Context) error {
 	return nil
 }
 
-// round asks each provider in turn, and reports whether it left one behind: then those after it were not asked.
+// round asks each of the others in turn, and reports whether it left one behind: then those after it were not asked.
 func (s *supplies) round(ctx context.Context) (left bool, err error) {
 	var at atomic.Pointer[supply]
-	at.Store(s.list[0])
+	at.Store(s.others[0])
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, p := range s.list {
+		for _, p := range s.others {
 			at.Store(p)
 			s.ask(ctx, p)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/stack"
 )
 
 // errTimeout is why a call ends whose time is over. To tools it is a deadline like any other.
@@ -61,7 +62,7 @@ func await[T any](ctx context.Context, grace time.Duration, run func() (T, error
 	go func() {
 		r := returned{err: errNoReturn}
 		defer func() { done <- r }()
-		growStack(0)
+		stack.Grow8(0)
 		r.value, r.err = run()
 	}()
 	select {
@@ -77,15 +78,6 @@ func await[T any](ctx context.Context, grace time.Duration, run func() (T, error
 	case <-patience.C:
 		return value, context.Cause(ctx)
 	}
-}
-
-// growStack makes room on the stack of a new goroutine at once: while it is empty that costs a tenth of growing it step
-// by step inside the tool, which was a fifth of the whole walk.
-//
-//go:noinline
-func growStack(at int) byte {
-	var room [8 << 10]byte
-	return room[at]
 }
 
 // contextError says why a context ended, as the caller should see it.

@@ -31,7 +31,7 @@ func (d *decision) markUndoable(ctx context.Context) {
 
 // setUndoable sets which of the effects, that go through the journal, can be undone.
 func (d *decision) setUndoable(ctx context.Context, groups ...[]tongs.Effect) {
-	d.lasting = map[tongs.Path]string{}
+	d.lasting = nil
 	if d.engine.opt.Workspace == nil {
 		return
 	}
@@ -48,9 +48,13 @@ func (d *decision) setUndoable(ctx context.Context, groups ...[]tongs.Effect) {
 		return
 	}
 	for i, why := range d.engine.opt.Workspace.Undoable(ctx, changes) {
-		if at[i].Undoable = why == ""; why != "" {
-			d.lasting[changes[i].Path] = why
+		if at[i].Undoable = why == ""; why == "" {
+			continue
 		}
+		if d.lasting == nil {
+			d.lasting = map[tongs.Path]string{}
+		}
+		d.lasting[changes[i].Path] = why
 	}
 }
 

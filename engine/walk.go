@@ -266,7 +266,7 @@ func (w *walk) makePlan(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	effects := slices.Clone(d.plan.Effects)
+	effects := slices.Clip(d.plan.Effects)
 	if len(effects) == 0 {
 		effects = policy.Unplanned(w.spec)
 	}
@@ -310,7 +310,6 @@ func (w *walk) callPlan(ctx context.Context, planner tongs.Planner) (*tongs.Plan
 
 // check refuses effects that the tool may not have and marks those that are special.
 func (w *walk) check(effects []tongs.Effect) ([]tongs.Effect, error) {
-	effects = unmarked(effects)
 	if err := w.permitted(effects); err != nil {
 		return nil, err
 	}
@@ -320,9 +319,10 @@ func (w *walk) check(effects []tongs.Effect) ([]tongs.Effect, error) {
 				return nil, tongs.Errorf(tongs.CodeConfigError, "%s needs a workspace, and there is none", w.spec.Name)
 			}
 		}
-		return effects, nil
+		return unmark(slices.Clone(effects)), nil
 	}
-	return w.engine.opt.Workspace.Check(effects)
+	checked, err := w.engine.opt.Workspace.Check(effects)
+	return unmark(checked), err
 }
 
 // checkNew is check for paths where what is there now goes first.
@@ -330,16 +330,15 @@ func (w *walk) checkNew(effects []tongs.Effect) ([]tongs.Effect, error) {
 	if w.engine.opt.Workspace == nil {
 		return w.check(effects)
 	}
-	effects = unmarked(effects)
 	if err := w.permitted(effects); err != nil {
 		return nil, err
 	}
-	return w.engine.opt.Workspace.CheckNew(effects)
+	checked, err := w.engine.opt.Workspace.CheckNew(effects)
+	return unmark(checked), err
 }
 
-// unmarked are the effects without the marks that only the engine sets.
-func unmarked(effects []tongs.Effect) []tongs.Effect {
-	effects = slices.Clone(effects)
+// unmark removes the marks that only the engine sets.
+func unmark(effects []tongs.Effect) []tongs.Effect {
 	for i := range effects {
 		effects[i].Undoable, effects[i].Own = false, false
 	}
@@ -442,6 +441,9 @@ func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 	if err := w.engine.opt.Audit.Close(w.always, w.call.ID, closing); err != nil {
 		res.SetMeta("auditError", fmt.Sprintf("how the call ended could not be recorded: %v", err))
 	}
+	if w.mayChange() {
+		_ = w.engine.Refresh(w.always) // tools that it made are announced before the next call
+	}
 	if w.engine.opt.OnResult != nil {
 		w.observe(res)
 	}
@@ -458,6 +460,11 @@ func (w *walk) title() string {
 		return plan.Message
 	}
 	return w.call.Tool
+}
+
+// mayChange reports whether the call had other effects than to read.
+func (w *walk) mayChange() bool {
+	return slices.ContainsFunc(w.decision.effects, func(e tongs.Effect) bool { return e.Kind != tongs.EffectRead })
 }
 
 func (w *walk) observe(res *tongs.Result) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tongs-ai/tongs"
@@ -14,7 +15,21 @@ import (
 
 // Redactor makes what a log keeps: without secrets, and bounded. Nil knows the shapes and names of secrets, but no
 // values. It is safe for concurrent use.
-type Redactor struct{ secrets *secrets.Redactor }
+type Redactor struct {
+	secrets *secrets.Redactor
+	// bases are those of earlier calls and how they are kept: most calls of a tool have the same one.
+	mu    sync.Mutex
+	bases map[string]json.RawMessage
+}
+
+// maxBases and maxBasis bound what a Redactor remembers of bases.
+const (
+	maxBases = 256
+	maxBasis = 4 << 10
+)
+
+// noValues stands in for a nil Redactor.
+var noValues Redactor
 
 // NewRedactor returns a Redactor that also knows the values of the secret-looking variables in environ (KEY=value).
 func NewRedactor(environ []string) *Redactor { return &Redactor{secrets: secrets.New(environ)} }
@@ -24,6 +39,26 @@ func (r *Redactor) known() *secrets.Redactor {
 		return nil
 	}
 	return r.secrets
+}
+
+// basis is Args for what a decision rests on.
+func (r *Redactor) basis(raw json.RawMessage) json.RawMessage {
+	if r == nil {
+		r = &noValues
+	}
+	if len(raw) > maxBasis {
+		return r.Args(raw)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept, ok := r.bases[string(raw)]
+	if !ok {
+		if kept = r.Args(raw); r.bases == nil || len(r.bases) >= maxBases {
+			r.bases = map[string]json.RawMessage{}
+		}
+		r.bases[string(raw)] = kept
+	}
+	return kept
 }
 
 // Args returns arguments as a log keeps them: secrets replaced by marks, a string over 2 KiB by an object with its
@@ -96,7 +131,7 @@ func (r *Redactor) Intent(in *Intent) (json.RawMessage, error) {
 	if kept.Args = nil; len(in.Args) > 0 {
 		kept.Args = r.Args(in.Args)
 	}
-	kept.Basis = r.Args(in.Basis)
+	kept.Basis = r.basis(in.Basis)
 	kept.Redacted = kept.Redacted || !bytes.Equal(kept.Basis, in.Basis)
 	return json.Marshal(&kept)
 }

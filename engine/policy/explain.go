@@ -71,7 +71,7 @@ func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 	case byOther:
 		return fmt.Sprintf("No rule covers %s; it comes with the rest of the call.", what)
 	case byPlan, bySpec:
-		return fmt.Sprintf("No rule covers %s; %s %s by default.", what, in.Spec.Name, verb(f.decision))
+		return "No rule covers " + what + "; " + in.Spec.Name + " " + verb(f.decision) + " by default."
 	case byShadowed:
 		return fmt.Sprintf("%s hides the built-in tool of that name, which %s by default.", in.Spec.Name, verb(f.decision))
 	case bySends:

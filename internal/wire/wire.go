@@ -176,7 +176,6 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 		return nil, err
 	}
 	opt.Providers = sys.providers
-	opt.OnResult = func(*tongs.Call, *tongs.Result) { sys.refresh() } // so that clients are told before their next call
 	if sys.Engine, err = engine.New(opt); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tongs-ai/tongs/internal/stack"
 )
 
 // direct makes the calls of a connection with a session without the SDK, which decodes each request twice, with buffers of
@@ -61,6 +63,7 @@ func (d *direct) take(version string, req *jsonrpc.Request) bool {
 
 // call makes a call and answers the request.
 func (d *direct) call(ctx context.Context, id jsonrpc.ID, req *mcp.CallToolRequest) {
+	stack.Grow32(0)
 	response := &jsonrpc.Response{ID: id}
 	handle := d.server.receive(func(ctx context.Context, _ string, _ mcp.Request) (mcp.Result, error) {
 		return d.server.callTool(ctx, req)
