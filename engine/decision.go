@@ -22,6 +22,7 @@ type decision struct {
 	verdict policy.Verdict
 	basis   []policy.Basis // what the verdict rests on, for the row
 	rules   []string       // the IDs of the rules that decided
+	grounds []ground       // the same with all effects, for changes of programs
 	// unplanned means that the tool has no plan at all; deferred that the call runs on a copy before it is decided; onCopy
 	// that a rule wants the program run on a copy.
 	unplanned, deferred, onCopy bool

@@ -160,12 +160,16 @@ func (d *decision) park(ctx context.Context, o Outcome, q *approval.Question, re
 	if err != nil || len(result) > maxRecorded {
 		return nil, exactly(dropped(required))
 	}
+	grounds, err := d.groundsOfCall()
+	if err != nil {
+		return nil, exactly(dropped(required))
+	}
 	parcel, err := o.Park(ctx, expires)
 	if err != nil {
 		return nil, exactly(dropped(required))
 	}
 	err = late.Park(ctx, approval.Parked{
-		Question: id, Key: d.key, Parcel: parcel.ID, Digest: parcel.Digest, Result: result, Expires: expires,
+		Question: id, Key: d.key, Parcel: parcel.ID, Digest: parcel.Digest, Grounds: grounds, Result: result, Expires: expires,
 	})
 	switch {
 	case err == nil:

@@ -156,6 +156,7 @@ func below(paths map[tongs.Path]bool, p tongs.Path) bool {
 // strictest; shown are some of the effects, for the row.
 func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (asked bool, shown []tongs.Effect, err error) {
 	d.verdict, d.basis, d.rules = policy.Verdict{Decision: tongs.PreApproved, By: "what it changed is free"}, nil, nil
+	d.grounds = nil
 	groups := changed(changes)
 	if err := d.checkChanges(ctx, groups); err != nil {
 		return false, nil, dropped(err)
@@ -176,6 +177,7 @@ func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (as
 		if err != nil {
 			return asked, shown, err
 		}
+		d.grounds = append(d.grounds, ground{basis, group})
 		basis.Effects, basis.Changed, basis.Cut = len(shown)-before, true, len(shown)-before < len(group)
 		d.basis, d.rules = append(d.basis, basis), append(d.rules, v.RuleIDs()...)
 		if harder := v.Step == policy.StepMustAsk && d.verdict.Step != policy.StepMustAsk; v.Decision > d.verdict.Decision ||

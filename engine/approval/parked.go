@@ -42,6 +42,10 @@ type Parked struct {
 	// Parcel names the changes where they are kept, and Digest is what they must be like.
 	Parcel string `json:"parcel"`
 	Digest string `json:"digest"`
+	// Grounds are what the call and its changes were decided on, for the rules of the day on which they are made. ConfigDir is where
+	// the rules of the user were that they were decided by.
+	Grounds   json.RawMessage `json:"grounds"`
+	ConfigDir string          `json:"configDir,omitempty"`
 	// Result is what the tool returned.
 	Result  json.RawMessage `json:"result"`
 	Expires time.Time       `json:"expires"`

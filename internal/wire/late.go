@@ -28,6 +28,8 @@ type Late struct {
 	previews *approval.Previews
 	// open opens the journal; closed must be called.
 	open func() (j *journal.Journal, closed func() error, err error)
+	// rules finds the rules that changes must still be allowed by when they are made; nil makes none.
+	rules *lateRules
 }
 
 var (
@@ -53,6 +55,9 @@ func (l *Late) use(j *journal.Journal) {
 
 // Park implements engine.Late.
 func (l *Late) Park(ctx context.Context, p approval.Parked) error {
+	if l.rules != nil {
+		p.ConfigDir = l.rules.configDir
+	}
 	err := l.Questions.Park(ctx, p)
 	if err == nil {
 		return nil
@@ -236,6 +241,9 @@ func (a *applying) make(ctx context.Context) (*tongs.Changed, error) {
 		if a.j.Made(a.p.Entry) {
 			return changed, nil
 		}
+	}
+	if err := a.rules.allow(a.q, a.p, changedRoots(w)); err != nil {
+		return nil, err
 	}
 	entry, err := a.commit(ctx, w, keep)
 	if err != nil {

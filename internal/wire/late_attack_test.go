@@ -27,7 +27,7 @@ const answerEnv = "TONGS_TEST_ANSWER"
 
 // answering is that process. It says when it begins and when it is done.
 func answering(question string) int {
-	st, err := OpenState(os.Getenv("TONGS_STATE_DIR"), nil)
+	st, err := Host{Attended: true}.OpenState()
 	if err == nil {
 		defer st.Close()
 		fmt.Println("begins")
@@ -139,7 +139,7 @@ func TestALateYesOfSeveral(t *testing.T) {
 	errs := make([]error, 6)
 	for i := range errs {
 		all.Go(func() {
-			st, err := OpenState(s.at("home", "state"), nil)
+			st, err := Host{Attended: true}.OpenState()
 			if err == nil {
 				defer st.Close()
 				err = st.Questions.Answer(t.Context(), q, approval.Answer{Approved: true, Channel: "terminal", By: "ada"})

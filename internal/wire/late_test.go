@@ -98,7 +98,7 @@ func (s *site) asks(res *tongs.Result) string {
 // state runs f with the state alone, as a command does.
 func (s *site) state(f func(st *State)) {
 	s.Helper()
-	st, err := OpenState(s.at("home", "state"), nil)
+	st, err := Host{Attended: true}.OpenState()
 	s.ok(err)
 	defer st.Close()
 	f(st)

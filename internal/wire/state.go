@@ -36,10 +36,15 @@ func (h Host) OpenState() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return OpenState(p.StateDir, nil)
+	st, err := OpenState(p.StateDir, nil)
+	if err == nil {
+		st.Questions.rules = &lateRules{host: h}
+	}
+	return st, err
 }
 
-// OpenState opens the state of a directory, which sends checkpoints of the log where that is configured.
+// OpenState opens the state of a directory, which sends checkpoints of the log where that is configured. It makes no changes that waited
+// for an answer, since it knows no rules.
 func OpenState(dir string, c *config.Checkpoint) (*State, error) {
 	if err := config.MakeStateDir(dir); err != nil {
 		return nil, err

@@ -205,6 +205,7 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 		return nil, err
 	}
 	s.Questions.use(s.Journal)
+	s.Questions.rules = &lateRules{host: s.host, configDir: s.ConfigDir}
 	opt.Late = s.Questions
 	repository := findRepository(s.Place.Workspace)
 	s.Files, err = workspace.Open(workspace.Options{
