@@ -19,6 +19,9 @@ type Call struct {
 	// Agents is the chain of agents on whose behalf the call is made, outermost first. The engine adds the names of
 	// the scopes that the call passed through; a caller cannot shorten it.
 	Agents []string
+	// Client is whose session it is. When a session is gone, the next one of the same client is told the answers to its open
+	// questions. Empty means that no other session is.
+	Client string
 	// Parent is the ID of the call that made this one, if any. The engine sets it.
 	Parent string
 	// Tool is the name or an alias; Args is a JSON object, empty meaning {}.

@@ -285,7 +285,7 @@ func (c *caller) adopt(call *tongs.Call) *tongs.Call {
 	own.Parent = ""
 	agents := own.Agents
 	if c.parent != nil {
-		own.Parent, own.Session, agents = c.parent.ID, c.parent.Session, c.parent.Agents
+		own.Parent, own.Session, own.Client, agents = c.parent.ID, c.parent.Session, c.parent.Client, c.parent.Agents
 		if own.Message == "" {
 			own.Message = c.parent.Message
 		}

@@ -20,8 +20,9 @@ type Late interface {
 	// Park keeps changes for a pending question. Where it fails, they are dropped. An answer that came meanwhile is
 	// approval.ErrAnswered.
 	Park(ctx context.Context, p approval.Parked) error
-	// Find returns the newest that is kept for calls with a key, nil where there is none.
-	Find(ctx context.Context, key string) (*approval.Parked, error)
+	// Find returns the newest that is kept for calls with a key, of the session itself or of one that is gone; nil where there
+	// is none.
+	Find(ctx context.Context, key, session string) (*approval.Parked, error)
 	// Settle makes the changes of a question that was approved, once, and drops those of one that was refused or is over.
 	// It returns where they stand then: Waiting where there is no answer yet, and nil where none are kept.
 	Settle(ctx context.Context, question string) (*approval.Parked, error)
@@ -35,11 +36,19 @@ type Parcel struct{ ID, Digest string }
 // maxRecorded is the size of a result that is kept for an identical call.
 const maxRecorded = 4 << 20
 
-// callKey identifies the call as its caller made it.
+// callKey identifies the call as its caller made it. The parts of the roots that it may touch are part of it, since whoever makes
+// it again is told what it returned.
 func (d *decision) callKey() string {
+	owner := "session " + d.call.Session
+	if d.call.Client != "" {
+		owner = "client " + d.call.Client
+	}
+	for _, z := range d.caller.zones() {
+		owner += fmt.Sprintf("\n%q %t", z.Path.String(), z.Writable)
+	}
 	return approval.CallKey(approval.Subject{
 		Tool: d.spec.Name, Source: d.spec.Source, Args: d.call.Args, Roots: d.engine.roots, Dir: d.dir.String(), Agents: d.call.Agents,
-	}, d.call.Session)
+	}, owner)
 }
 
 // join finds out whether an identical call left changes that nobody decided in time. If they wait, so does this call, and does not
@@ -51,7 +60,7 @@ func (w *walk) join(ctx context.Context) (*tongs.Result, error) {
 		return nil, nil
 	}
 	w.key = d.callKey()
-	p, err := late.Find(ctx, w.key)
+	p, err := late.Find(ctx, w.key, w.call.Session)
 	if err != nil || p == nil {
 		return nil, err
 	}
@@ -169,7 +178,7 @@ func (d *decision) park(ctx context.Context, o Outcome, q *approval.Question, re
 		return nil, exactly(dropped(required))
 	}
 	err = late.Park(ctx, approval.Parked{
-		Question: id, Key: d.key, Parcel: parcel.ID, Digest: parcel.Digest, Grounds: grounds, Result: result, Expires: expires,
+		Question: id, Key: d.key, Session: d.call.Session, Parcel: parcel.ID, Digest: parcel.Digest, Grounds: grounds, Result: result, Expires: expires,
 	})
 	switch {
 	case err == nil:

@@ -37,8 +37,9 @@ func (s ParkState) Final() bool { return s != Waiting && s != Applying }
 // makes them; the identical call is told what became of them, once.
 type Parked struct {
 	Question string `json:"question"`
-	// Key identifies the call: its tool, arguments, directory, session, agents and roots.
-	Key string `json:"key"`
+	// Key identifies the call: its tool, arguments, directory, agents and roots, and whose it was. Session is the one that made it.
+	Key     string `json:"key"`
+	Session string `json:"session,omitempty"`
 	// Parcel names the changes where they are kept, and Digest is what they must be like.
 	Parcel string `json:"parcel"`
 	Digest string `json:"digest"`
@@ -74,9 +75,9 @@ func (p *Parked) Late() *Late {
 	return &Late{State: p.State, Digest: p.Digest, Entry: p.Entry, Call: p.Call, Why: p.Why}
 }
 
-// CallKey identifies a call of a session by everything that it says, and by nothing that it would do.
-func CallKey(s Subject, session string) string {
+// CallKey identifies a call of an owner by everything that it says, and by nothing that it would do.
+func CallKey(s Subject, owner string) string {
 	s.Effects, s.Rerun = nil, nil
-	sum := sha256.Sum256([]byte("tongs call 1\n" + strconv.Quote(session) + "\n" + Digest(s)))
+	sum := sha256.Sum256([]byte("tongs call 1\n" + strconv.Quote(owner) + "\n" + Digest(s)))
 	return hex.EncodeToString(sum[:])
 }

@@ -1,5 +1,5 @@
-// Package attendance tells which questions a call still waits for, across processes. A call that waits holds a lock, which ends
-// with its process however that ends.
+// Package attendance tells which questions a call still waits for, and which sessions are still there, across processes. Whoever is
+// there holds a lock, which ends with its process however that ends.
 package attendance
 
 import (
@@ -39,22 +39,33 @@ func (r Room) Attend(id string) (leave func()) {
 	if held, err := lock.TryRLock(); err != nil || !held {
 		return func() {}
 	}
+	now := time.Now()
+	_ = os.Chtimes(at, now, now) // it is old from now on
 	return func() { _ = lock.Close() }
 }
 
 // Attended reports whether a call waits for the answer.
 func (r Room) Attended(id string) bool {
+	known, left := r.look(id)
+	return known && !left
+}
+
+// Left reports whether somebody attended, and nobody does any more. It is false where that is not known.
+func (r Room) Left(id string) bool {
+	known, left := r.look(id)
+	return known && left
+}
+
+// look tries whether anybody holds the lock.
+func (r Room) look(id string) (known, left bool) {
 	at := r.path(id)
 	if _, err := os.Stat(at); at == "" || err != nil {
-		return false
+		return false, false
 	}
 	lock := flock.New(at)
 	free, err := lock.TryLock()
-	if err != nil {
-		return false
-	}
 	_ = lock.Close()
-	return !free
+	return err == nil, free
 }
 
 func (r Room) prune() {

@@ -27,12 +27,12 @@ func TestSomebodyWaits(t *testing.T) {
 	}
 	first, second := room.Attend("q1"), room.Attend("q1")
 	first()
-	if !room.Attended("q1") || room.Attended("q2") {
+	if !room.Attended("q1") || room.Attended("q2") || room.Left("q1") || room.Left("q2") {
 		t.Error("one of two waits for q1, and nobody for q2")
 	}
 	second()
-	if room.Attended("q1") {
-		t.Error("everybody left")
+	if room.Attended("q1") || !room.Left("q1") || room.Left("q2") {
+		t.Error("everybody left q1, and nobody ever was at q2")
 	}
 	room.Attend("../q3")()
 	if (attendance.Room{}).Attended("q1") {

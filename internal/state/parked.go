@@ -110,19 +110,19 @@ func (s *Questions) parked(conn *sqlite.Conn, where string, args ...any) (list [
 	return list, err
 }
 
-// Find returns the newest that is parked for calls with this key, nil where there is none.
-func (s *Questions) Find(ctx context.Context, key string) (*approval.Parked, error) {
-	return s.oneParked(ctx, "key = ? AND expires > ?", key, time.Now())
+// FindParked returns what is parked for calls with this key, the newest first.
+func (s *Questions) FindParked(ctx context.Context, key string) (list []approval.Parked, err error) {
+	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) (err error) {
+		list, err = s.parked(conn, "key = ? AND expires > ?", key, time.Now())
+		return err
+	})
+	return list, err
 }
 
 // Parked returns what is parked for a question, nil where there is nothing.
-func (s *Questions) Parked(ctx context.Context, question string) (*approval.Parked, error) {
-	return s.oneParked(ctx, "question = ?", question)
-}
-
-func (s *Questions) oneParked(ctx context.Context, where string, args ...any) (p *approval.Parked, err error) {
+func (s *Questions) Parked(ctx context.Context, question string) (p *approval.Parked, err error) {
 	err = s.db.store.Read(ctx, func(conn *sqlite.Conn) error {
-		list, err := s.parked(conn, where, args...)
+		list, err := s.parked(conn, "question = ?", question)
 		if len(list) > 0 {
 			p = &list[0]
 		}

@@ -63,9 +63,9 @@ func TestParked(t *testing.T) {
 	if q, err := s.Get(ctx, q.ID); err != nil || q.Late == nil || q.Late.Entry != "e_2" || q.Redeemed.IsZero() {
 		t.Errorf("the question says %+v, %v", q.Late, err)
 	}
-	found, err := s.Find(ctx, "k")
-	if err != nil || found == nil || string(found.Result) != string(p.Result) {
-		t.Fatalf("%+v, %v", found, err)
+	list, err := s.FindParked(ctx, "k")
+	if err != nil || len(list) != 1 || string(list[0].Result) != string(p.Result) {
+		t.Fatalf("%+v, %v", list, err)
 	}
 	for i, want := range []bool{true, false} {
 		if taken, err := s.Take(ctx, q.ID); err != nil || taken != want {
@@ -89,8 +89,8 @@ func TestParkedExpires(t *testing.T) {
 	if err := s.Park(ctx, approval.Parked{Question: q.ID, Key: "k", Result: json.RawMessage("{}"), Expires: time.Now().Add(-time.Second)}); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := s.Find(ctx, "k"); p != nil || err != nil {
-		t.Errorf("%+v, %v", p, err)
+	if list, err := s.FindParked(ctx, "k"); len(list) > 0 || err != nil {
+		t.Errorf("%+v, %v", list, err)
 	}
 	if _, err := db.GC(ctx, state.Retention{}); err != nil {
 		t.Fatal(err)

@@ -22,6 +22,11 @@ func AttendanceIn(stateDir string) attendance.Room {
 	return attendance.Room{Dir: filepath.Join(stateDir, "waiting")}
 }
 
+// sessionsIn is where it is written down which sessions with open questions there are.
+func sessionsIn(stateDir string) attendance.Room {
+	return attendance.Room{Dir: filepath.Join(stateDir, "sessions-open")}
+}
+
 // AddressFile tells other programs of the same user where the console is.
 const AddressFile = "console.json"
 

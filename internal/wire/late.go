@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/internal/attendance"
 	"github.com/tongs-ai/tongs/internal/changeset"
 	"github.com/tongs-ai/tongs/internal/id"
 	"github.com/tongs-ai/tongs/internal/state"
@@ -28,6 +30,10 @@ type Late struct {
 	previews *approval.Previews
 	// open opens the journal; closed must be called.
 	open func() (j *journal.Journal, closed func() error, err error)
+	// sessions tells which sessions are gone; present marks those of this process that changes wait for.
+	sessions attendance.Room
+	mu       sync.Mutex
+	present  map[string]func()
 	// rules finds the rules that changes must still be allowed by when they are made; nil makes none.
 	rules *lateRules
 }
@@ -39,7 +45,7 @@ var (
 
 // newLate makes one that opens the journal of a state directory when it needs it.
 func newLate(questions *state.Questions, log audit.Log, previews *approval.Previews, stateDir string) *Late {
-	return &Late{Questions: questions, log: log, previews: previews, open: func() (*journal.Journal, func() error, error) {
+	return &Late{Questions: questions, log: log, previews: previews, sessions: sessionsIn(stateDir), open: func() (*journal.Journal, func() error, error) {
 		j, err := OpenJournal(stateDir, nil)
 		if err != nil {
 			return nil, nil, err
@@ -58,6 +64,7 @@ func (l *Late) Park(ctx context.Context, p approval.Parked) error {
 	if l.rules != nil {
 		p.ConfigDir = l.rules.configDir
 	}
+	l.enter(p.Session)
 	err := l.Questions.Park(ctx, p)
 	if err == nil {
 		return nil
@@ -69,6 +76,41 @@ func (l *Late) Park(ctx context.Context, p approval.Parked) error {
 	_ = j.Unpark(receipt(&p)) // it expires, if not
 	_ = closed()
 	return err
+}
+
+// enter marks that a session is there, until leave is called or the process ends.
+func (l *Late) enter(session string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.present == nil {
+		l.present = map[string]func(){}
+	}
+	before := l.present[session]
+	l.present[session] = l.sessions.Attend(session)
+	if before != nil {
+		before()
+	}
+}
+
+// leave says that a session is gone: the next one of its client is told what becomes of its changes.
+func (l *Late) leave(session string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if left := l.present[session]; left != nil {
+		left()
+		delete(l.present, session)
+	}
+}
+
+// Find implements engine.Late.
+func (l *Late) Find(ctx context.Context, key, session string) (*approval.Parked, error) {
+	list, err := l.FindParked(ctx, key)
+	for i := range list {
+		if p := &list[i]; p.Session == session || l.sessions.Left(p.Session) {
+			return p, err
+		}
+	}
+	return nil, err
 }
 
 func receipt(p *approval.Parked) journal.Receipt {

@@ -113,6 +113,9 @@ type System struct {
 // Ended ends what a session of a client left: its jobs, and what its programs kept on copies.
 func (s *System) Ended(session string) {
 	s.shell.Close(session)
+	if s.Questions != nil {
+		s.Questions.leave(session)
+	}
 	if s.Confined != nil {
 		s.Confined.Ended(session)
 	}

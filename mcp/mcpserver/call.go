@@ -92,7 +92,7 @@ func (s *Server) prepare(ctx context.Context, sess *session, req *mcp.CallToolRe
 		version: req.ProtocolVersion(), byRounds: req.ProtocolVersion() >= rounds, elicits: elicits(req.ClientCapabilities()),
 	}
 	call := &tongs.Call{
-		ID: id.New("c"), Tool: req.Params.Name, Args: req.Params.Arguments, Session: sess.name, Agents: sess.agents, Dir: dir,
+		ID: id.New("c"), Tool: req.Params.Name, Args: req.Params.Arguments, Session: sess.name, Client: sess.client, Agents: sess.agents, Dir: dir,
 		Reason: reasonOf(req.Params.Meta), Sink: f.update,
 	}
 	if len(call.Args) == 0 || string(call.Args) == "null" {

@@ -35,6 +35,8 @@ const (
 type session struct {
 	name   string
 	agents []string
+	// client is whose it is, for the next session after it.
+	client string
 	// owner is who may come back for a parked call of the session.
 	owner string
 	// lasting means that there will be further calls in it, so that an approval for the session makes sense.
@@ -100,7 +102,11 @@ type request interface {
 func (s *Server) sessionOf(ss *mcp.ServerSession, req request, meta mcp.Meta) (*session, error) {
 	extra := req.GetExtra()
 	if extra == nil || extra.Header == nil || ss.ID() != "" { // a connection, or a session over HTTP
-		return s.connected(ss, req), nil
+		client := "stdio"
+		if extra != nil && extra.Header != nil {
+			client = "http " + s.carriers.principal(extra.Header)
+		}
+		return s.connected(ss, req, client), nil
 	}
 	principal := s.carriers.principal(extra.Header)
 	secret, given := meta[MetaSession]
@@ -119,13 +125,13 @@ func (s *Server) sessionOf(ss *mcp.ServerSession, req request, meta mcp.Meta) (*
 }
 
 // connected returns the session of a connection, and starts it with its first request.
-func (s *Server) connected(ss *mcp.ServerSession, req request) *session {
+func (s *Server) connected(ss *mcp.ServerSession, req request, client string) *session {
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
 	if sess := s.sessions.conns[ss]; sess != nil {
 		return sess
 	}
-	sess := &session{name: id.New("m"), agents: agentsOf(req.ClientInfo()), lasting: true}
+	sess := &session{name: id.New("m"), agents: agentsOf(req.ClientInfo()), client: client, lasting: true}
 	sess.owner = sess.name
 	if s.sessions.conns == nil {
 		s.sessions.conns = map[*mcp.ServerSession]*session{}
@@ -156,7 +162,7 @@ func (l *sessions) name(key string, agents []string, ended func(string)) (*sessi
 		if len(l.named) >= maxNamed {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "there are too many sessions; try again later"}
 		}
-		sess = &session{name: id.New("m"), agents: agents, owner: key, lasting: true, lock: &l.mu}
+		sess = &session{name: id.New("m"), agents: agents, client: "named " + key, owner: key, lasting: true, lock: &l.mu}
 		sess.timer = time.AfterFunc(idleNamed, func() { l.expire(key, sess, ended) })
 		sess.nobody = func() { sess.timer.Reset(idleNamed) }
 		if l.named == nil {
@@ -184,7 +190,7 @@ func (l *sessions) expire(key string, sess *session, ended func(string)) {
 
 // single returns a session of one request, and of the call that it leaves behind.
 func (l *sessions) single(agents []string, principal string, ended func(string)) *session {
-	sess := &session{name: id.New("m"), agents: agents, owner: principal, users: 1, lock: &l.mu}
+	sess := &session{name: id.New("m"), agents: agents, client: "http " + principal, owner: principal, users: 1, lock: &l.mu}
 	sess.nobody = func() {
 		if ended != nil {
 			ended(sess.name)
