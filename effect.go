@@ -343,14 +343,18 @@ type Explanation struct {
 	// Reason says why, in one sentence for a person.
 	Reason string `json:"reason"`
 	// Deferred says that the call would run on a copy, and what it changes would be decided then.
-	Deferred bool   `json:"deferred,omitempty"`
-	Message  string `json:"message,omitempty"`
-	Kind     Kind   `json:"kind,omitempty"`
+	Deferred bool `json:"deferred,omitempty"`
+	// KeepsUndoable says that of these changes those are kept without a question that can be undone.
+	KeepsUndoable bool   `json:"keepsUndoable,omitempty"`
+	Message       string `json:"message,omitempty"`
+	Kind          Kind   `json:"kind,omitempty"`
 }
 
 // Headline tells in a few words what will happen to the call.
 func (x *Explanation) Headline() string {
 	switch {
+	case x.Decision != Blocked && x.Deferred && x.KeepsUndoable:
+		return "runs on a copy; you are asked only about changes that cannot be undone"
 	case x.Decision == PreApproved && x.Deferred:
 		return "runs on a copy; what it changed is decided then"
 	case x.Decision == PreApproved:

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/policy"
-	"github.com/tongs-ai/tongs/internal/id"
 )
 
 // ask settles what decide left open and records the decision. It returns the arguments that a person approved instead of
@@ -220,39 +218,6 @@ func lines(covers []policy.Cover) (list []string) {
 		list = append(list, cover.String())
 	}
 	return list
-}
-
-// remember keeps an approval that reaches further than this call.
-func (d *decision) remember(ctx context.Context, open []tongs.Effect, a *approval.Answer) error {
-	if a.Scope != approval.Session && a.Scope != approval.Always {
-		return nil
-	}
-	covers := policy.Propose(open)
-	if len(a.Remember) > 0 {
-		covers = nil
-		for _, line := range a.Remember {
-			cover, err := policy.ParseCover(line)
-			if err != nil {
-				return tongs.Errorf(tongs.CodeInvalidArgs, "the call was not run, since what should be remembered cannot be read: %w", err)
-			}
-			covers = append(covers, cover)
-		}
-	}
-	grant := policy.Grant{
-		ID: id.New("g"), Scope: policy.Scope(a.Scope), Key: d.grantKey(), Covers: covers,
-		RulesDigest: d.verdict.RulesDigest, By: d.answered, At: time.Now(),
-	}
-	if grant.Scope == policy.ScopeAlways {
-		grant.Key.Session = ""
-	}
-	if err := d.engine.opt.Grants.Add(ctx, grant); err != nil {
-		return fmt.Errorf("the approval could not be remembered: %w", err)
-	}
-	return nil
-}
-
-func (w *walk) grantKey() policy.Key {
-	return policy.Key{Tool: w.spec.Name, Source: w.spec.Source, Roots: w.engine.roots, Session: w.call.Session, Agents: w.call.Agents}
 }
 
 func denied(a *approval.Answer) error {

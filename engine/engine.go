@@ -259,14 +259,11 @@ func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanat
 	if err := d.judge(ctx); err != nil {
 		return nil, err
 	}
-	onCopy, reason := d.onCopy || d.defers(ctx), d.verdict.Reason
-	if onCopy && d.freesUndoable() {
-		reason += " Changes that can be undone are kept without asking."
-	}
+	onCopy := d.onCopy || d.defers(ctx)
 	return &tongs.Explanation{
 		Tool: w.spec.Name, Via: w.viaName(), Args: w.call.Args, Repaired: w.repaired, Effects: d.effects,
-		Decision: d.verdict.Decision, Rule: d.verdict.By, Reason: reason,
-		Message: d.message(), Kind: d.kind(), Deferred: onCopy,
+		Decision: d.verdict.Decision, Rule: d.verdict.By, Reason: d.verdict.Reason,
+		Message: d.message(), Kind: d.kind(), Deferred: onCopy, KeepsUndoable: onCopy && d.freesUndoable(),
 	}, nil
 }
 

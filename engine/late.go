@@ -69,7 +69,7 @@ func (w *walk) join(ctx context.Context) (*tongs.Result, error) {
 
 // joinParked is join with changes that an identical call left.
 func (w *walk) joinParked(ctx context.Context, p *approval.Parked) (res *tongs.Result, err error) {
-	defer w.stage("ask")(&err)
+	defer w.stage("join")(&err)
 	if !p.State.Final() {
 		if p, err = w.await(ctx, p); err != nil {
 			return nil, err

@@ -111,6 +111,56 @@ func TestPromptAlwaysShowsTheRule(t *testing.T) {
 	}
 }
 
+// Whoever allows all edits of a session means every tool that writes files; deleting is no edit, and another rule still asks.
+func TestPromptAllowsAllEdits(t *testing.T) {
+	d := newDesk(t)
+	d.write("b.txt", "one\n")
+	c := d.terminal("call", "edit", "path=a.txt", "oldString=one", "newString=two", "--session", "s")
+	c.expect(`S all edits, this session`)
+	c.expect(chosen)
+	c.typing("S")
+	if code := c.exit(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, c.screen())
+	}
+	for _, args := range [][]string{
+		{"call", "edit", "path=b.txt", "oldString=one", "newString=two", "--session", "s"},
+		{"call", "write_file", "path=b.txt", "content=three", "--session", "s"},
+	} {
+		if _, stderr, code := d.run(args...); code != 0 {
+			t.Errorf("%v: exit %d: %s", args, code, stderr)
+		}
+	}
+	for _, args := range [][]string{
+		{"call", "write_file", "path=b.txt", "content=four", "--session", "other"},
+		{"call", "write_file", "path=.envrc", "content=four", "--session", "s"},
+		{"call", "delete_file", "path=b.txt", "--session", "s"},
+	} {
+		if _, stderr, code := d.run(args...); code != 3 {
+			t.Errorf("%v: exit %d: %s", args, code, stderr)
+		}
+	}
+}
+
+// A tool that a rule asks for is not freed by an approval of another one.
+func TestPromptAllowsAllEditsButThoseOfRules(t *testing.T) {
+	d := newDesk(t)
+	if err := os.WriteFile(filepath.Join(d.dir, "home", "config", "config.yaml"), []byte("approval: {tools: {write_file: ask}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := d.terminal("call", "edit", "path=a.txt", "oldString=one", "newString=two", "--session", "s")
+	c.expect(chosen)
+	c.typing("S")
+	if code := c.exit(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, c.screen())
+	}
+	if _, stderr, code := d.run("call", "write_file", "path=a.txt", "content=three", "--session", "s"); code != 3 {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if _, stderr, code := d.run("call", "edit", "path=a.txt", "oldString=two", "newString=three", "--session", "s"); code != 0 {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
 func TestPromptEditsTheRule(t *testing.T) {
 	d := newDesk(t)
 	d.write("b.txt", "one\n")

@@ -183,11 +183,11 @@ func ruleIDs(data []byte) (ids []string, err error) {
 	return ids, l.err()
 }
 
-// insertBelow puts text below nested keys, as the first that stands there, and makes the keys that are missing.
+// insertBelow puts text below nested keys, after what stands there, and makes the keys that are missing.
 func insertBelow(data []byte, keys []string, text func(indent int) string) ([]byte, error) {
 	s := &source{}
 	at := value{node: s.parse(data)}
-	line, indent, found := 0, 0, 0 // the line that the insertion comes after
+	line, indent, found := 0, 0, 0 // the line of the last key that is there
 	for found < len(keys) {
 		i := slices.IndexFunc(s.fields(at), func(f field) bool { return f.key == keys[found] })
 		if i < 0 {
@@ -215,11 +215,35 @@ func insertBelow(data []byte, keys []string, text func(indent int) string) ([]by
 		return []byte(whole + added), nil
 	}
 	lines := bytes.SplitAfter(data, []byte("\n"))
+	_, list := at.node.(*ast.SequenceNode)
+	line = blockEnd(lines, line, indent, list)
 	head := bytes.Join(lines[:line], nil)
 	if !bytes.HasSuffix(head, []byte("\n")) {
 		head = append(head, '\n')
 	}
 	return slices.Concat(head, []byte(added), bytes.Join(lines[line:], nil)), nil
+}
+
+// blockEnd is the line after which the block ends that begins below a line, indented by so much. Comments at its end may be about
+// what comes next, unless there is nothing else in it.
+func blockEnd(lines [][]byte, begin, indent int, list bool) int {
+	end, empty := begin, true
+	for i, raw := range lines[begin:] {
+		text := bytes.TrimSpace(raw)
+		depth := len(raw) - len(bytes.TrimLeft(raw, " "))
+		switch {
+		case len(text) == 0:
+		case text[0] == '#':
+			if empty && depth >= indent {
+				end = begin + i + 1
+			}
+		case depth < indent || depth == indent && list && text[0] != '-':
+			return end
+		default:
+			end, empty = begin+i+1, false
+		}
+	}
+	return end
 }
 
 // childIndent is how far what stands below a key is indented.

@@ -90,6 +90,25 @@ func TestAddRule(t *testing.T) {
 	}
 }
 
+// A rule comes after those that are there, so that comments stay with what they are about.
+func TestAddRuleComesLast(t *testing.T) {
+	const push = "      - pattern: \"git push\"\n        approval: blocked\n"
+	for before, after := range map[string]string{
+		"toolsets:\n  shell:\n    rules:\n      # mine\n      - pattern: ls\n        approval: ask\n\n# the web\n  # more\n  web:\n    hosts: [x.y]\n": "" +
+			"toolsets:\n  shell:\n    rules:\n      # mine\n      - pattern: ls\n        approval: ask\n" + push + "\n# the web\n  # more\n  web:\n    hosts: [x.y]\n",
+		"# all of it\ntoolsets:\n  # commands\n  shell:\n    # nothing yet\n    default: ask\n\napproval:\n  mode: safe\n": "" +
+			"# all of it\ntoolsets:\n  # commands\n  shell:\n    # nothing yet\n    default: ask\n    rules:\n" + push + "\napproval:\n  mode: safe\n",
+		"toolsets:\n  shell:\n    rules:\n    - pattern: ls\n      approval: ask\n    # about the default\n    default: ask\n": "" +
+			"toolsets:\n  shell:\n    rules:\n    - pattern: ls\n      approval: ask\n    - pattern: \"git push\"\n      approval: blocked\n    # about the default\n    default: ask\n",
+		"toolsets:\n  shell:\n    rules:\n      # none yet\n": "toolsets:\n  shell:\n    rules:\n      # none yet\n" + push,
+	} {
+		got, err := AddRule([]byte(before), RuleLine{Decision: tongs.Blocked, Kind: "command", Pattern: "git push"})
+		if err != nil || string(got) != after {
+			t.Errorf("%v\n%s\nbecame\n%s\nwant\n%s", err, before, got, after)
+		}
+	}
+}
+
 func TestAddRuleRefuses(t *testing.T) {
 	push, err := ParseRuleLine("blocked command git push")
 	if err != nil {

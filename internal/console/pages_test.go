@@ -204,12 +204,15 @@ func TestDenyAndAlways(t *testing.T) {
 // A question about what a program did to a copy: some of the changes may be kept.
 func TestKeepingSomeChanges(t *testing.T) {
 	s := newStand(t)
-	q, err := s.desk.Store.Open(t.Context(), questionAboutChanges())
+	asked := questionAboutChanges()
+	asked.Offer = "tongs allow --edits 'src/**'"
+	q, err := s.desk.Store.Open(t.Context(), asked)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := newTab(t, s)
 	b.open("/approvals#" + q.ID)
+	b.text("[data-offer]", "To stop being asked about this: tongs allow --edits 'src/**'")
 	b.text(".changes", "src/new.go")
 	b.text(".changes .why", "protected")
 	b.click(`[data-keep="src/old.go"]`)

@@ -72,7 +72,7 @@ func choices(q *approval.Question) (list []Choice) {
 		add(Choice{Name: Same, Key: "s", Label: same(q) + ", this session", Scope: approval.Session})
 		if len(q.RememberFiles) > 0 {
 			every := "every file"
-			if q.Tool == "edit" {
+			if q.Tool == "edit" || q.Tool == "write_file" {
 				every = "all edits"
 			}
 			add(Choice{Name: Files, Key: "S", Label: every + ", this session", Scope: approval.Session, Remember: q.RememberFiles})

@@ -245,6 +245,9 @@ func messageOf(q approval.Question, parts *question.Parts, unread error) string 
 		}
 		fmt.Fprintln(&b, cleantext.Cut(row, maxFormLine))
 	}
+	if parts.Offer != "" {
+		fmt.Fprintf(&b, "To stop being asked about this: %s\n", cleantext.Cut(parts.Offer, maxFormLine))
+	}
 	where := parts.Headline.Workspace
 	if where != "" {
 		where += " · "

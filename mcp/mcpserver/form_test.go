@@ -158,6 +158,14 @@ func elicited(t *testing.T, version string, form *mcp.ElicitParams, content map[
 	return server.Elicit(t.Context(), form)
 }
 
+// The form names the rule that would cover what the person approved several times.
+func TestFormNamesTheRuleOnOffer(t *testing.T) {
+	q := approval.Question{ID: "q_1", Tool: "edit", Args: json.RawMessage(`{}`), Offer: "tongs allow --edits 'src/**'"}
+	if form := formOf(q, "2025-11-25", true, nil); !strings.Contains(form.Message, "\nTo stop being asked about this: tongs allow --edits 'src/**'\n") {
+		t.Errorf("the form says\n%s", form.Message)
+	}
+}
+
 // The field that must be filled in comes first, in the order of the schema and in that of the alphabet, and is the only one.
 func TestFormAsksForOneThingFirst(t *testing.T) {
 	for _, q := range []approval.Question{changed(2, "a.txt", "b.txt"), {Tool: "edit", Args: json.RawMessage(`{}`)}} {

@@ -6,8 +6,15 @@ import {decision, outcome} from './words.js';
 import {seen} from './text.js';
 
 const sentence = {
-  preApproved: 'It would run without a question.', ask: 'Somebody would be asked first.', blocked: 'It would be refused; nobody could approve it.',
+  preApproved: 'It runs without a question.', ask: 'You are asked before it runs.', blocked: 'It is blocked. Nobody can approve it.',
 };
+
+// verdict tells what will happen to a call.
+function verdict(e) {
+  if (!e.deferred || e.decision === 'blocked') return sentence[e.decision];
+  if (e.keepsUndoable) return 'It runs on a copy. You are asked only about changes that cannot be undone.';
+  return e.decision === 'ask' ? 'It runs on a copy. You are asked about what it changed.' : 'It runs on a copy. Its changes are decided by the rules.';
+}
 
 // tester asks what would happen to a call.
 export function tester({propose}) {
@@ -58,7 +65,7 @@ function explained(e, propose) {
   const first = e.effects.find(x => !x.unknown && (x.kind === 'execute' || x.path || x.host));
   return h('div', {class: 'told', data: {decision: e.decision}},
     h('p', {class: 'verdict'}, decision(e.deferred ? 'copy' : e.decision), ' ',
-      e.deferred ? 'It would run on a copy of the files, and what it changes there would be decided then.' : sentence[e.decision]),
+      verdict(e)),
     h('p', {}, seen(e.reason)),
     h('dl', {class: 'kv small'},
       h('dt', {}, 'Decided by'), h('dd', {}, h('code', {}, seen(e.rule))),
