@@ -45,6 +45,11 @@ type More struct {
 	Effects []Effect
 	// Preview shows what it is about; nil shows the plan of the call. It is called only when somebody is asked.
 	Preview func(context.Context) (string, error)
+	// Message tells a person what would be done, in one sentence; empty is made from the effects.
+	Message string
+	// Unsaid effects are not asked about where no rule and no mode covers them, since what is asked for next includes them.
+	// Then they do not become effects of the permit.
+	Unsaid bool
 }
 
 // NoteKind says what a note is about.

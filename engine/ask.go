@@ -231,6 +231,9 @@ func denied(a *approval.Answer) error {
 
 // message says what the call would do, in the tool's words or made from the effects.
 func (d *decision) message() string {
+	if d.met != "" {
+		return d.met
+	}
 	if d.plan.Message != "" && len(d.needed) == 0 {
 		return d.plan.Message
 	}

@@ -30,6 +30,7 @@ type decision struct {
 	needed   []tongs.Effect // what running tools met
 	approved []tongs.Effect // what a person approved, in the state they saw
 	notes    []string       // what a person should know before answering
+	met      string         // what a running tool met, in its words
 	question string
 	answered string
 	// journalled says that what is changed goes through the journal; lasting why changes cannot be undone, by their path.
@@ -57,16 +58,23 @@ func (w *walk) ask(ctx context.Context) (edited bool, err error) {
 func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Effect, err error) {
 	d := w.decision
 	d.journalled, d.lasting = false, nil // what a running tool met may be done already
+	d.met = more.Message
+	shown := *d.plan
 	if more.Preview != nil {
-		shown := *d.plan
 		shown.Preview, shown.Kind = more.Preview, ""
-		d.plan = &shown
 	}
+	if shown.Default != nil && *shown.Default == tongs.PreApproved {
+		shown.Default = nil // it was about what was planned
+	}
+	d.plan = &shown
 	if d.effects, err = w.check(more.Effects); err != nil {
 		return nil, err
 	}
 	if err := d.decide(ctx); err != nil {
 		return nil, err
+	}
+	if more.Unsaid && d.unsaid() {
+		return nil, d.intent(d.effects)
 	}
 	d.notes = append(slices.Clip(d.notes), more.Reason)
 	d.needed = append(slices.Clip(d.needed), d.effects...)
@@ -79,6 +87,13 @@ func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Eff
 	}
 	w.decision.goOn(d)
 	return d.effects, nil
+}
+
+// unsaid reports whether no rule and no mode covers any of the effects.
+func (d *decision) unsaid() bool {
+	return !slices.ContainsFunc(d.verdict.Effects, func(j policy.Judgement) bool {
+		return j.Rule != nil || j.Decision != tongs.PreApproved && j.Step != policy.StepDefault && j.Step != policy.StepAsk
+	})
 }
 
 // goOn takes over what a decision that was made meanwhile leaves for the rest of the call.

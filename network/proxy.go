@@ -25,6 +25,9 @@ type Proxy struct {
 	Guard *Guard
 	// Decide is asked about each target. It must be safe for concurrent use.
 	Decide func(ctx context.Context, t Target) Decision
+	// First is offered each request before it is decided, and reports whether it answered it; nil answers none. It decides
+	// what it answers itself.
+	First func(w http.ResponseWriter, r *http.Request) bool
 }
 
 // Serve answers connections of the listener until ctx ends; then it closes the listener and every connection.
@@ -50,6 +53,9 @@ type serving struct{}
 
 // ServeHTTP answers one request of a program: a tunnel by CONNECT, or a plain request with an absolute address.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p.First != nil && p.First(w, r) {
+		return
+	}
 	if r.Method == http.MethodConnect {
 		p.tunnel(w, r)
 		return

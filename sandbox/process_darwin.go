@@ -32,6 +32,7 @@ type running struct {
 	pol   *Policy
 	tmp   string
 	stop  []func()
+	wall  *wall
 
 	mu  sync.Mutex
 	why string
@@ -97,17 +98,21 @@ func (r *Runner) start(ctx context.Context, tier string, cmd *Cmd) (*Process, er
 // exec starts sandbox-exec, through a shell that sets the limits.
 func (run *running) exec(cmd *Cmd, std *streams) error {
 	port := ""
+	limits := run.pol.Limits.withDefaults()
+	if limits.Wall > 0 {
+		run.wall = startWall(limits.Wall, func() { run.kill(LimitWall) })
+		run.stop = append(run.stop, run.wall.stop)
+	}
 	if run.pol.Network.Mode == NetworkProxy {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return tongs.Errorf(tongs.CodeSandboxUnavailable, "listening for the proxy: %w", err)
 		}
 		_, port, _ = net.SplitHostPort(l.Addr().String())
-		ctx, cancel := context.WithCancel(run.ctx)
+		ctx, cancel := context.WithCancel(context.WithValue(run.ctx, wallKey{}, run.wall))
 		run.stop = append(run.stop, func() { cancel(); _ = l.Close() })
 		go func() { _ = run.pol.Network.Serve(ctx, l) }()
 	}
-	limits := run.pol.Limits.withDefaults()
 	profile := seatbeltProfile(run.res, run.tmp, run.pol.Network.Mode, port)
 	args := append([]string{"-p", profile, "/bin/sh", "-c", ulimits(limits) + `exec "$@"`, "sh"}, cmd.Argv...)
 	run.cmd = exec.Command(seatbeltProgram, args...)
@@ -123,10 +128,6 @@ func (run *running) exec(cmd *Cmd, std *streams) error {
 	run.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := run.cmd.Start(); err != nil {
 		return tongs.Errorf(tongs.CodeSandboxUnavailable, "starting %s: %w", seatbeltProgram, err)
-	}
-	if limits.Wall > 0 {
-		t := time.AfterFunc(limits.Wall, func() { run.kill(LimitWall) })
-		run.stop = append(run.stop, func() { t.Stop() })
 	}
 	stop := context.AfterFunc(run.ctx, func() { run.kill("cancel") })
 	run.stop = append(run.stop, func() { stop() })

@@ -32,6 +32,7 @@ type running struct {
 	begun  time.Time
 	ctx    context.Context
 	stop   []func()
+	wall   *wall
 
 	fresh bool
 
@@ -193,8 +194,8 @@ func (run *running) startCompanions(std *streams) (*Process, error) {
 // limitTime arms the time limit and the caller's context.
 func (run *running) limitTime() {
 	if wall := run.plan.limits.Wall; wall > 0 {
-		t := time.AfterFunc(time.Until(run.begun.Add(wall)), func() { run.kill(LimitWall) })
-		run.stop = append(run.stop, func() { t.Stop() })
+		run.wall = startWall(time.Until(run.begun.Add(wall)), func() { run.kill(LimitWall) })
+		run.stop = append(run.stop, run.wall.stop)
 	}
 	stop := context.AfterFunc(run.ctx, func() { run.kill("cancel") })
 	run.stop = append(run.stop, func() { stop() })
@@ -256,7 +257,7 @@ func (run *running) serve(fds []int) {
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(run.ctx)
+	ctx, cancel := context.WithCancel(context.WithValue(run.ctx, wallKey{}, run.wall))
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

@@ -20,6 +20,7 @@ import (
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/internal/programoutput"
 	"github.com/tongs-ai/tongs/network"
+	"github.com/tongs-ai/tongs/network/gitrelay"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
@@ -210,6 +211,9 @@ type process struct {
 	entry      *entry
 	unfinished []*unfinished
 
+	// git makes the transfers of its git, nil where there is none.
+	git *gitrelay.Session
+
 	finishing sync.Once
 	exited    *tongs.Exit
 	err       error
@@ -233,6 +237,9 @@ func (p *process) serve(allowed map[string]bool) func(context.Context, net.Liste
 		p.denied[t.Name()] = true
 		return network.Decision{Err: tongs.Errorf(tongs.CodeBlocked, "%s was not decided for this command", t.Name())}
 	}}
+	if p.git = p.transfers(&guard); p.git != nil {
+		proxy.First = p.git.Answer
+	}
 	return proxy.Serve
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/network"
+	"github.com/tongs-ai/tongs/network/gitrelay"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace"
 	"github.com/tongs-ai/tongs/workspace/journal"
@@ -29,6 +30,8 @@ type Options struct {
 	// Private reports whether special addresses may be reached under this name, because a rule or a person meant this
 	// very host. Nil means that they never may.
 	Private func(host string) bool
+	// Git makes the transfers of git in programs; nil leaves them to the proxy, without credentials.
+	Git *gitrelay.Relay
 	// Caches are where build caches are kept, each apart from those of others; the zero value keeps none.
 	Caches sandbox.Caches
 	// Session names the session whose programs share what they keep on copies, for a process that ends with its call. Empty
@@ -147,6 +150,9 @@ func (p *process) policy() (sandbox.Policy, error) {
 	}
 	pol.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: p.serve(hosts(p.effects))}
 	pol.Found = p.found
+	if err := p.relay(&pol); err != nil {
+		return sandbox.Policy{}, err
+	}
 	return pol, p.ruled(&pol, p.permit)
 }
 

@@ -58,6 +58,9 @@ type World struct {
 	Scratch []string
 	// Shown are host directories and files that the sandbox shows to every program: reading them is no effect.
 	Shown []string
+	// Relayed is set where git reaches remotes only through a relay that has each fetch and each push decided when it is made,
+	// so that it is no effect of the plan.
+	Relayed bool
 }
 
 // Options say how the text will be run.

@@ -278,7 +278,9 @@ func (a *analyser) gitRecord(sub string, args []arg) {
 	case first == "add" && remoteAdd.onlyKnownOptions(args[1:]):
 		a.gitURLs(sub, args)
 	case first == "show" || first == "update" || first == "prune":
-		a.network("", false, "git remote "+first+" talks to a remote")
+		if a.markRisky("git remote " + first + " talks to a remote"); !a.w.Relayed {
+			a.network("", false, "git remote "+first+" talks to a remote")
+		}
 		if first != "show" {
 			a.unknown(tongs.EffectDelete, "git remote "+first+" can lose what was fetched")
 		}
@@ -389,6 +391,12 @@ func (a *analyser) gitRemote(c ctx, st *state, sub string, args []arg) {
 		Why: "git " + sub + " talks to a remote",
 	}
 	a.gitURLs(sub, args)
+	if a.markRisky(e.Why); a.w.Relayed && sub != "lfs" {
+		if sub == "pull" || sub == "clone" {
+			a.unknown(tongs.EffectWrite, "git "+sub+" writes files that are only known when it runs")
+		}
+		return
+	}
 	for _, w := range args {
 		if u, err := url.Parse(w.text); err == nil && w.exact() && u.Scheme == "https" && validHost(u.Hostname()) {
 			e.Unknown, e.Host = false, urlHost(u)
@@ -396,7 +404,6 @@ func (a *analyser) gitRemote(c ctx, st *state, sub string, args []arg) {
 		}
 	}
 	a.effect(e)
-	a.markRisky(e.Why)
 	if sub == "pull" || sub == "clone" {
 		a.unknown(tongs.EffectWrite, "git "+sub+" writes files that are only known when it runs")
 	}

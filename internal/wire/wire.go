@@ -246,6 +246,7 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 		Through: s.Config.Sandbox.Paths(s.Files.Dir()),
 		Runs:    runsDir(s.StateDir, s.Files.Dir()),
 		Limits:  commandLimits(s.Config),
+		Git:     s.gitRelay(repository.Dir),
 	})
 	opt.Commands, opt.Outcomes, opt.Direct = confined.Commands, confined.Outcomes, s.Config.Sandbox.Writes == config.Direct
 	return confined, nil
@@ -323,6 +324,7 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 	}
 	if confined != nil {
 		running.Full, programs.Full = confined.Full, confined.Full
+		running.Relayed = confined.Relays()
 		if cfg.Sandbox.Writes == config.Outcome {
 			programs.Copies = confined.Outcomes
 		}

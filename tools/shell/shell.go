@@ -52,6 +52,8 @@ type Options struct {
 	// shows to every program; nil is none. Where the sandbox is not full, neither counts.
 	Scratch []string
 	Shown   func() []string
+	// Relayed says that git in commands reaches remotes only through a relay that has each transfer decided when it is made.
+	Relayed bool
 	// FreeReads makes commands free that are known to only read, and only inside the roots, where no rule says otherwise
 	// and the sandbox is full: another one may not hide the secrets that a program comes across.
 	FreeReads bool

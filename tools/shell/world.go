@@ -89,7 +89,7 @@ func (s *Set) world(at place, look *looked) shellsyntax.World {
 		Inherits: s.opt.Inherits,
 	}
 	if w.Confined = at.confined; w.Confined {
-		w.Scratch = s.opt.Scratch
+		w.Scratch, w.Relayed = s.opt.Scratch, s.opt.Relayed
 		if s.opt.Shown != nil {
 			w.Shown = s.opt.Shown()
 		}

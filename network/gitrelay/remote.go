@@ -1,0 +1,125 @@
+package gitrelay
+
+import (
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cleantext"
+	"github.com/tongs-ai/tongs/network"
+)
+
+// Remote is a repository on another machine, in the one form that is decided, shown and used.
+type Remote struct {
+	// Scheme is https, http or ssh.
+	Scheme string
+	// User is who logs in over ssh.
+	User   string
+	Target network.Target
+	// Path is as the server is sent it: escaped in a URL, as it is over ssh.
+	Path string
+}
+
+// ports are the schemes with their own port.
+var ports = map[string]uint16{"https": 443, "http": 80, "ssh": 22}
+
+// String is the address in full, as a person reads it. Characters that could pass for others are escaped.
+func (r Remote) String() string {
+	host := r.Target.String()
+	if r.Target.Port == ports[r.Scheme] {
+		host = strings.TrimSuffix(host, host[strings.LastIndexByte(host, ':'):])
+	}
+	if r.User != "" {
+		host = plain(r.User) + "@" + host
+	}
+	return r.Scheme + "://" + host + "/" + strings.TrimPrefix(plain(r.Path), "/") + r.international()
+}
+
+// international is the name of an international host in its own letters, beside the one that is used.
+func (r Remote) international() string {
+	name, err := idna.Display.ToUnicode(r.Target.Host)
+	if err != nil || name == r.Target.Host {
+		return ""
+	}
+	return " (written " + cleantext.Line(name) + ")"
+}
+
+// url is the address of an HTTP remote, which is exactly what is requested.
+func (r Remote) url() *url.URL {
+	host := r.Target.String()
+	if r.Target.Port == ports[r.Scheme] {
+		host = strings.TrimSuffix(host, host[strings.LastIndexByte(host, ':'):])
+	}
+	u := &url.URL{Scheme: r.Scheme, Host: host, RawPath: r.Path}
+	u.Path, _ = url.PathUnescape(r.Path)
+	return u
+}
+
+// same is what two addresses of one repository have in common.
+func (r Remote) same() string {
+	path := strings.TrimSuffix(strings.Trim(strings.TrimPrefix(r.Path, "/~/"), "/"), ".git")
+	return r.Scheme + " " + r.User + " " + r.Target.String() + " " + path
+}
+
+// plain shows text with everything escaped that is not a printable ASCII character.
+func plain(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c >= 0x20 && c < 0x7f && c != '\\' {
+			b.WriteByte(c)
+		} else {
+			const hex = "0123456789abcdef"
+			b.WriteString(`\x` + string(hex[c>>4]) + string(hex[c&15]))
+		}
+	}
+	return b.String()
+}
+
+// httpPath checks the path of an HTTP remote. Servers read dot segments, doubled and escaped slashes in their own ways, so that
+// a path with them might not lead to what a person was shown.
+func httpPath(escaped string) error {
+	bad := tongs.Errorf(tongs.CodeNetworkError, "the address of the remote has the path %q, which servers read differently", plain(escaped))
+	if !strings.HasPrefix(escaped, "/") || len(escaped) > maxPath {
+		return bad
+	}
+	for segment := range strings.SplitSeq(strings.TrimSuffix(escaped[1:], "/"), "/") {
+		name, err := url.PathUnescape(segment)
+		if err != nil || name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\") || strings.ContainsFunc(name, control) {
+			return bad
+		}
+	}
+	return nil
+}
+
+const maxPath = 4096
+
+func control(r rune) bool { return r < 0x20 || r == 0x7f }
+
+// parseRemote reads an address as git does: a URL, or host:path for ssh. It is for those in a configuration.
+func parseRemote(address string) (Remote, bool) {
+	scheme, rest, isURL := strings.Cut(address, "://")
+	if !isURL {
+		host, path, ok := strings.Cut(address, ":")
+		if !ok || strings.Contains(host, "/") || strings.HasPrefix(path, ":") {
+			return Remote{}, false
+		}
+		scheme, rest = "ssh", host+"/"+path
+	}
+	authority, path, _ := strings.Cut(rest, "/")
+	r := Remote{Scheme: strings.ToLower(scheme), Path: "/" + path}
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		if r.Scheme == "ssh" {
+			r.User = authority[:at]
+		}
+		authority = authority[at+1:]
+	}
+	port, ok := ports[r.Scheme]
+	if !ok {
+		return Remote{}, false
+	}
+	var err error
+	r.Target, err = network.ParseTarget(authority, port)
+	return r, err == nil
+}
