@@ -47,7 +47,8 @@ func TestProtectedNames(t *testing.T) {
 	for rel, want := range map[string]bool{
 		".env": true, ".ENV.production": true, "a/id_rsa": true, ".ssh/known_hosts": true, "K.P12": true, ".npmrc": true, ".e\u200bnv": true,
 		".aws/x/y": true, ".git/config": false, ".env.example": false, "a.go": false, ".envrc": false, ".config": false, ".docker": false,
-		".docker/config.json": true,
+		".docker/config.json": true, ".token": true, ".release-token": true, "a/.npm_token": true, ".vault-token": true, "token": false,
+		"csrf-token.go": false, ".tokens": false, "src/api_token": false,
 	} {
 		if why, got := w.Secret(in(rel)); got != want {
 			t.Errorf("Secret(%q) = %v %s", rel, got, why)
