@@ -93,6 +93,9 @@ func deniedPath(path, dir string, res *resolved) *Denial {
 	}
 	_, err := os.Lstat(path)
 	exists := err == nil
+	if real, _, err := resolve(path); err == nil && (within(res.hidden, real) || within(res.protected, real)) {
+		path = real
+	}
 	t := res.treeOf(path)
 	switch {
 	case t == nil && exists && path != "/":

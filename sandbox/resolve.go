@@ -80,10 +80,11 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 		return nil, tongs.Errorf(tongs.CodeSandboxUnavailable,
 			"the writable directories have more than %d entries, too many to look for protected names; choose a smaller workspace", index.bound())
 	}
-	for _, p := range append(slices.Clone(pol.Hidden), r.scan.hidden...) {
-		if real, _, err := resolve(p); err == nil && r.treeOf(real) != nil {
-			r.hidden = append(r.hidden, real)
-		}
+	for _, p := range pol.Hidden {
+		r.hide(p, nil)
+	}
+	for _, p := range r.scan.hidden {
+		r.hide(p, exempt)
 	}
 	for _, p := range pol.Protected {
 		if err := r.addProtected(p); err != nil {
@@ -103,6 +104,13 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 		}
 	}
 	return r, nil
+}
+
+// hide hides what a path leads to, unless that is exempt: then it is not hidden for a link that leads there either.
+func (r *resolved) hide(p string, exempt []string) {
+	if real, _, err := resolve(p); err == nil && r.treeOf(real) != nil && !slices.Contains(exempt, real) {
+		r.hidden = append(r.hidden, real)
+	}
 }
 
 // named are the trees in which names are looked for: those that can be written to, but for the cache, and those that were

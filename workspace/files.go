@@ -234,5 +234,6 @@ func (f *files) leave(p tongs.Path, v tongs.Version, what string) {
 	f.mu.Lock()
 	f.made[p] = v
 	f.mu.Unlock()
+	f.w.survey.forget()
 	f.permit.Sent(what)
 }

@@ -13,12 +13,9 @@ import (
 	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
-// foundFor is how long the repositories of the roots are known before they are looked for again. One that a path is in is
-// always found.
+// foundFor is how long the repositories inside of git directories are known before they are looked for again. Those in the
+// roots, and one that a path is in, are always found.
 const foundFor = 30 * time.Second
-
-// others are directories of other people's packages, in which no repositories are looked for.
-var others = []string{"node_modules", "site-packages", "__pycache__", ".venv"}
 
 // gitNames knows the paths in the roots that git runs or obeys because its configuration names them. It is safe for
 // concurrent use.
@@ -27,6 +24,7 @@ type gitNames struct {
 	repositories []gitdir.Repository
 	known        map[string]bool // by git directory
 	found        time.Time
+	edition      int // of the survey that they were found in
 	names        []configured
 	err          error
 	// looked is what was looked at to find the names, as it was then.
@@ -71,10 +69,11 @@ func (w *Workspace) gitNamed(host string) ([]configured, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	roots := w.writable()
-	if time.Since(g.found) > foundFor {
-		g.found, g.repositories, g.known, g.looked = time.Now(), nil, map[string]bool{}, nil
+	found, edition := w.sights()
+	if g.edition != edition || time.Since(g.found) > foundFor {
+		g.found, g.edition, g.repositories, g.known, g.looked = time.Now(), edition, nil, map[string]bool{}, nil
 		for _, root := range roots {
-			g.add(gitdir.Find(root, others))
+			g.add(gitdir.Found(root, found[root].gits, found[root].bare))
 		}
 	}
 	g.add(gitdir.Above(filepath.Dir(host)))

@@ -32,6 +32,7 @@ func (f *files) Hold(ctx context.Context, effects []tongs.Effect) (release func(
 		return nil, err
 	}
 	return func(changed string) {
+		f.w.survey.forget()
 		if changed != "" {
 			f.permit.Sent(changed)
 		}
@@ -45,7 +46,14 @@ func (w *Workspace) LockAll(ctx context.Context, paths ...tongs.Path) (unlock fu
 	if len(paths) == 0 {
 		return func() {}, nil
 	}
-	return w.lock(ctx, paths...)
+	release, err := w.lock(ctx, paths...)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		w.survey.forget()
+		release()
+	}, nil
 }
 
 // mayHold checks that all effects were decided and that their paths are in the decided state. What nobody decided is

@@ -44,6 +44,20 @@ var nameList = sync.OnceValue(func() *nameIndex {
 // about instructions. A path that is the beginning of a longer pattern (.github) falls under it for writing: what is moved
 // there could have the rest. What is below a name for instructions is no file of instructions.
 func (l *nameIndex) find(forms []form, secret bool) (found *Name) {
+	found = l.under(forms, secret)
+	if secret || found != nil && found.Kind != KindInstructions {
+		return found
+	}
+	for _, row := range l.begun(forms) {
+		if row.Kind != KindInstructions {
+			return row.Name
+		}
+	}
+	return found
+}
+
+// under is find for a path that falls under an entry as a whole.
+func (l *nameIndex) under(forms []form, secret bool) (found *Name) {
 	for i := range forms {
 		for _, n := range []*Name{l.single(forms[i], secret), l.endingAt(forms[:i+1], secret)} {
 			switch {
@@ -57,17 +71,19 @@ func (l *nameIndex) find(forms []form, secret bool) (found *Name) {
 			}
 		}
 	}
-	if secret {
-		return nil
-	}
+	return found
+}
+
+// begun returns the patterns of several names that a path is the beginning of, each with the names that are to follow.
+func (l *nameIndex) begun(forms []form) (list []namePattern) {
 	for _, row := range l.rows {
 		for want := 1; want < len(row.elems) && want <= len(forms); want++ {
-			if row.Kind != KindInstructions && matchAll(forms[len(forms)-want:], row.elems[:want]) {
-				return row.Name
+			if matchAll(forms[len(forms)-want:], row.elems[:want]) {
+				list = append(list, namePattern{row.Name, row.elems[want:]})
 			}
 		}
 	}
-	return found
+	return list
 }
 
 // last is find for a path whose directory is known not to fall under an entry.

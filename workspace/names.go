@@ -36,7 +36,8 @@ const (
 func ProtectedNames() []Name { return slices.Clone(names) }
 
 // Protected reports whether writing or deleting p must be asked for, and why: its name is in the list, it is a part of a
-// directory that git would take for a repository, or that would be one with it, or git's configuration names it.
+// directory that git would take for a repository, or that would be one with it, git's configuration names it, or a link with
+// such a name leads to it or through it.
 func (w *Workspace) Protected(p tongs.Path) (why string, ok bool) {
 	why, _, ok = w.protection(p)
 	return why, ok
@@ -53,6 +54,10 @@ func (w *Workspace) protection(p tongs.Path) (why string, steers, ok bool) {
 	if n != nil && n.Kind != KindInstructions {
 		return "protected: " + n.Why, false, true
 	}
+	linked, how := w.linkedTo(p, false)
+	if linked != nil && linked.Kind != KindInstructions {
+		return "protected: " + how, false, true
+	}
 	if why, ok = w.repository(p); ok {
 		return why, false, true
 	}
@@ -62,13 +67,20 @@ func (w *Workspace) protection(p tongs.Path) (why string, steers, ok bool) {
 	if n != nil {
 		return "instructions: " + n.Why, true, true
 	}
+	if linked != nil {
+		return "instructions: " + how, true, true
+	}
 	return "", false, false
 }
 
-// Secret reports whether reading p must be asked for, and why.
+// Secret reports whether reading p must be asked for, and why: its name is that of a secret, or a link with such a name leads
+// to it.
 func (w *Workspace) Secret(p tongs.Path) (why string, ok bool) {
 	if n := nameList().find(formsOf(p.Judged().Rel), true); n != nil {
 		return "secret: " + n.Why, true
+	}
+	if n, how := w.linkedTo(p, true); n != nil {
+		return "secret: " + how, true
 	}
 	return "", false
 }

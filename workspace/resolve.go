@@ -196,6 +196,9 @@ func (k *walker) followLink(link tongs.Path, host string) error {
 		return fail("follow", link, err)
 	}
 	k.via = link.String() + " → " + target
+	if n := nameList().find(formsOf(link.Judged().Rel), false); n != nil {
+		k.w.survey.follow(host)
+	}
 	if k.links++; k.links > maxLinks {
 		return badPath("path %q leads through more than %d symbolic links, the last one %s; they seem to form a loop%w",
 			k.spelling, maxLinks, k.via, causeOf{syscall.ELOOP})

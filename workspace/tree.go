@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -29,15 +30,17 @@ func (f *files) Tree(p tongs.Path) (*tongs.Tree, error) {
 	}
 	t := &tongs.Tree{Path: p, Host: f.w.Host(p), Top: f.w.byName[p.Root].Dir, Dir: dir, Skip: f.skipper(p, decided)}
 	if _, any := f.permit.RuledBelow(decided.Path); !any {
-		t.Scope = scope{f.w, p}
+		t.Scope = scope{f.w, p, f.w.aliasKey()}
 	}
 	return t, nil
 }
 
-// scope is what Skip goes by where no rule names anything: the roots of the workspace and the names of secrets.
+// scope is what Skip goes by where no rule names anything: the roots of the workspace, the names of secrets, and where links
+// with protected names lead.
 type scope struct {
-	w *Workspace
-	p tongs.Path
+	w       *Workspace
+	p       tongs.Path
+	aliases string
 }
 
 // searchable returns the effect that lets the call read what is in p.
@@ -56,7 +59,7 @@ func (f *files) searchable(p tongs.Path) (tongs.Effect, error) {
 // skipper returns Tree.Skip for what is below p, given the effect that covers it.
 func (f *files) skipper(p tongs.Path, decided tongs.Effect) func(string, bool) bool {
 	nested := f.w.rootsBelow(p)
-	secret := f.w.secretBelow(p)
+	secret, aliases := f.w.secretBelow(p), f.w.aliasesBelow(p)
 	ruled, any := f.permit.RuledBelow(decided.Path)
 	return func(rel string, dir bool) bool {
 		name := rel[strings.LastIndexByte(rel, '/')+1:]
@@ -68,9 +71,44 @@ func (f *files) skipper(p tongs.Path, decided tongs.Effect) func(string, bool) b
 			return true
 		case odd && secret(rel):
 			return true
+		case within(aliases, rel) && secret(rel):
+			return true
 		}
 		return any && ruled(p.Join(rel))
 	}
+}
+
+// aliasKey tells the places that links with protected names lead to from any others.
+func (w *Workspace) aliasKey() string {
+	var list []string
+	for _, a := range w.aliased(toRead) {
+		if !a.through {
+			list = append(list, a.name, a.to)
+		}
+	}
+	return strings.Join(list, "\x00")
+}
+
+// aliasesBelow returns where links with protected names lead, as far as that is in the directory p, by the path below it, and
+// "." where p itself is in such a place.
+func (w *Workspace) aliasesBelow(p tongs.Path) (rels []string) {
+	host := w.Host(p)
+	for _, a := range w.aliased(toRead) {
+		switch {
+		case a.through:
+		case hostpath.Within(a.to, host):
+			rels = append(rels, ".")
+		case hostpath.Within(host, a.to):
+			rels = append(rels, filepath.ToSlash(strings.TrimPrefix(a.to, host)[1:]))
+		}
+	}
+	slices.Sort(rels)
+	return slices.Compact(rels)
+}
+
+// within reports whether one of the directories contains a path.
+func within(dirs []string, rel string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return tongs.Path{Rel: dir}.Contains(tongs.Path{Rel: rel}) })
 }
 
 // rootsBelow returns the other roots that lie in the directory p, by their path below it.

@@ -80,6 +80,7 @@ type Workspace struct {
 	litter *litter
 	racy   racyMemory
 	git    gitNames
+	survey survey
 	umask  fs.FileMode
 	// journal may be nil.
 	journal Journal

@@ -239,7 +239,7 @@ func (c *commands) seal(p *sandbox.Policy, cmd *tongs.Command, effects []tongs.E
 	}
 }
 
-// names protects and hides the names of the one list, except what was approved for this call by name.
+// names protects and hides the names of the one list, and what links with such names lead to, except what was approved for this call by name.
 func (c *Confiner) names(p *sandbox.Policy, effects []tongs.Effect) {
 	for _, name := range workspace.ProtectedNames() {
 		if name.Kind == workspace.KindSecret {
@@ -254,6 +254,10 @@ func (c *Confiner) names(p *sandbox.Policy, effects []tongs.Effect) {
 		}
 		p.Exempt = append(p.Exempt, c.opt.Workspace.Host(e.Path))
 	}
+	hide, protect := c.opt.Workspace.LinkedNames()
+	approved := func(host string) bool { return slices.Contains(p.Exempt, host) }
+	p.Hidden = append(p.Hidden, slices.DeleteFunc(hide, approved)...)
+	p.Protected = append(p.Protected, slices.DeleteFunc(protect, approved)...)
 }
 
 // callDir makes a directory beside the output of a call.

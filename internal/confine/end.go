@@ -227,6 +227,7 @@ func (o *outcome) Changes(ctx context.Context) (changes []tongs.Change, notes []
 	}
 	if o.set != nil {
 		changes, notes = o.special(describe(o.set.Changes()), o.copied.planted), o.remarks(o.set)
+		o.linked(o.set.Changes(), changes)
 	}
 	o.claim(&o.held, nil)
 	for _, p := range o.adopted {

@@ -212,6 +212,25 @@ func (c *commands) obeyed(changes []tongs.Change, names map[string]bool) {
 	}
 }
 
+// linked marks the changes of what links lead to that were made with them.
+func (c *commands) linked(made []changeset.Change, changes []tongs.Change) {
+	links := map[string]string{}
+	for i := range made {
+		if made[i].After.Type == journal.Link {
+			links[c.opt.Workspace.Host(made[i].Path)] = made[i].After.Target
+		}
+	}
+	if len(links) == 0 {
+		return
+	}
+	why := c.opt.Workspace.LinkedBy(links)
+	for i := range changes {
+		if change := &changes[i]; change.Protected == "" && change.Type != tongs.FileDirectory {
+			change.Protected = why(change.Path)
+		}
+	}
+}
+
 // linkTarget says where a link leads that leaves its root, or may, "" for any other.
 func linkTarget(c *changeset.Change) string {
 	to := c.After.Target

@@ -1,0 +1,103 @@
+package confine_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tongs-ai/tongs/workspace/journal"
+)
+
+// linked is a bench where protected names are links to plain ones.
+func linked(t *testing.T) *bench {
+	t.Helper()
+	b, _ := freely(t, journal.Options{})
+	for name, content := range map[string]string{"cfg/envrc": "ok", "cfg/vs/tasks.json": "ok", "docs/guide.txt": "ok", "cfg/dev": "TOKEN"} {
+		b.write(t, name, content)
+	}
+	for link, to := range map[string]string{".envrc": "cfg/envrc", ".vscode": "cfg/vs", "AGENTS.md": "docs/guide.txt", ".env": "cfg/dev"} {
+		if err := os.Symlink(to, filepath.Join(b.dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+// A program changes what a link with a protected name leads to only if a person approves, on a copy and directly.
+func TestProgramsThatChangeWhatProtectedLinksLeadTo(t *testing.T) {
+	for _, copied := range []bool{true, false} {
+		for script, file := range map[string]string{
+			"echo evil > cfg/envrc":                               "cfg/envrc",
+			"echo evil > .envrc":                                  "cfg/envrc",
+			"echo evil > t; mv -f t cfg/envrc":                    "cfg/envrc",
+			"echo evil > cfg/vs/tasks.json":                       "cfg/vs/tasks.json",
+			"echo evil > docs/guide.txt":                          "docs/guide.txt",
+			"mv cfg c; mkdir cfg; echo evil > cfg/envrc":          "cfg/envrc",
+			"rm -rf docs; mkdir docs; echo evil > docs/guide.txt": "docs/guide.txt",
+		} {
+			t.Run(fmt.Sprintf("%t/%s", copied, script), func(t *testing.T) {
+				b := linked(t)
+				b.say = false
+				args := fmt.Sprintf(`{"script":%q,"copy":%t}`, script, copied)
+				_, res := b.run(t, args)
+				if got := b.content(t, file); got != "ok" {
+					t.Fatalf("%s is %q: %s", file, got, res.Content)
+				}
+				if b.say = true; file == "cfg/envrc" && !strings.Contains(script, ";") {
+					b.asked = nil
+					_, res = b.run(t, args)
+					if got := b.content(t, file); got != "evil\n" || len(b.asked) == 0 {
+						t.Errorf("approved, %s is %q, asked %d times: %s", file, got, len(b.asked), res.Content)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A program reads what a link with the name of a secret leads to only if a person approves, and then by any name.
+func TestProgramsThatReadWhatSecretLinksLeadTo(t *testing.T) {
+	for _, copied := range []bool{true, false} {
+		for _, script := range []string{"cat cfg/dev", "cat .env", "cat cfg/*v"} {
+			b := linked(t)
+			b.say = false
+			args := fmt.Sprintf(`{"script":%q,"copy":%t}`, script, copied)
+			if out, res := b.run(t, args); strings.Contains(out.Out+res.Content, "TOKEN") || len(b.asked) == 0 {
+				t.Errorf("%s: %s, asked %d times", script, res.Content, len(b.asked))
+			}
+			b.say, b.asked = true, nil
+			if out, res := b.run(t, args); !strings.Contains(out.Out, "TOKEN") || len(b.asked) != 1 {
+				t.Errorf("%s, approved: %s, asked %d times", script, res.Content, len(b.asked))
+			}
+		}
+	}
+}
+
+// A link that a program makes with a protected name counts for what else it changed in the same run.
+func TestLinksMadeInTheSameRun(t *testing.T) {
+	b, _ := freely(t, journal.Options{})
+	b.write(t, "docs/guide.txt", "ok")
+	b.say = false
+	for _, script := range []string{
+		"echo evil > docs/guide.txt; ln -s docs/guide.txt AGENTS.md",
+		"ln -s docs/vs .vscode; mkdir docs/vs; echo evil > docs/vs/tasks.json",
+		"ln -s x .envrc; ln -s docs/guide.txt x; echo evil > docs/guide.txt",
+	} {
+		b.asked = nil
+		_, res := b.run(t, fmt.Sprintf(`{"script":%q,"copy":true}`, script))
+		if len(b.asked) != 1 || b.content(t, "docs/guide.txt") != "ok" {
+			t.Fatalf("%s: asked %d times: %s", script, len(b.asked), res.Content)
+		}
+		marked := 0
+		for _, c := range b.asked[0].Changes {
+			if strings.HasPrefix(c.Path.Rel, "docs/") && c.Protected != "" {
+				marked++
+			}
+		}
+		if marked == 0 {
+			t.Errorf("%s: %+v", script, b.asked[0].Changes)
+		}
+	}
+}
