@@ -348,5 +348,5 @@ var names = []Name{
 // public are exceptions: names of the list that have nothing in them.
 var public = []string{
 	".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", "example.env", "sample.env",
-	"id_ecdsa*.pub", "id_ed25519*.pub",
+	"id_ecdsa*.pub", "id_ed25519*.pub", "cacert.pem",
 }

@@ -48,7 +48,7 @@ func TestProtectedNames(t *testing.T) {
 		".env": true, ".ENV.production": true, "a/id_rsa": true, ".ssh/known_hosts": true, "K.P12": true, ".npmrc": true, ".e\u200bnv": true,
 		".aws/x/y": true, ".git/config": false, ".env.example": false, "a.go": false, ".envrc": false, ".config": false, ".docker": false,
 		".docker/config.json": true, ".token": true, ".release-token": true, "a/.npm_token": true, ".vault-token": true, "token": false,
-		"csrf-token.go": false, ".tokens": false, "src/api_token": false,
+		"csrf-token.go": false, ".tokens": false, "src/api_token": false, "certifi/cacert.pem": false, "cakey.pem": true,
 	} {
 		if why, got := w.Secret(in(rel)); got != want {
 			t.Errorf("Secret(%q) = %v %s", rel, got, why)

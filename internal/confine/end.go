@@ -226,8 +226,9 @@ func (o *outcome) Changes(ctx context.Context) (changes []tongs.Change, notes []
 		return nil, nil, err
 	}
 	if o.set != nil {
-		changes, notes = o.special(describe(o.set.Changes()), o.copied.planted), o.remarks(o.set)
-		o.linked(o.set.Changes(), changes)
+		changes, notes = describe(o.set.Changes()), o.remarks(o.set)
+		o.links(o.set.Changes(), changes)
+		changes = o.special(changes, o.copied.planted)
 	}
 	o.claim(&o.held, nil)
 	for _, p := range o.adopted {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -158,7 +157,6 @@ func describe(changes []changeset.Change) []tongs.Change {
 			Path: c.Path, Kind: c.Kind, From: c.From, Type: types[c.After.Type],
 			Before: c.Before.Size + c.Bytes, After: c.After.Size,
 		}
-		d.Protected = linkTarget(&c)
 		switch c.Kind {
 		case changeset.Modified:
 			d.Was = types[c.Before.Type]
@@ -173,7 +171,7 @@ func describe(changes []changeset.Change) []tongs.Change {
 }
 
 // special marks changes whose paths alone do not tell that they must be asked about: what git obeys in a directory that
-// became a repository, and links that lead out of their root.
+// became a repository.
 func (c *commands) special(changes []tongs.Change, planted []string) []tongs.Change {
 	names := make(map[string]bool, len(planted)) // and whether a change made it
 	for _, name := range planted {
@@ -210,52 +208,6 @@ func (c *commands) obeyed(changes []tongs.Change, names map[string]bool) {
 			}
 		}
 	}
-}
-
-// linked marks the changes of what links lead to that were made with them.
-func (c *commands) linked(made []changeset.Change, changes []tongs.Change) {
-	links := map[string]string{}
-	for i := range made {
-		if made[i].After.Type == journal.Link {
-			links[c.opt.Workspace.Host(made[i].Path)] = made[i].After.Target
-		}
-	}
-	if len(links) == 0 {
-		return
-	}
-	why := c.opt.Workspace.LinkedBy(links)
-	for i := range changes {
-		if change := &changes[i]; change.Protected == "" && change.Type != tongs.FileDirectory {
-			change.Protected = why(change.Path)
-		}
-	}
-}
-
-// linkTarget says where a link leads that leaves its root, or may, "" for any other.
-func linkTarget(c *changeset.Change) string {
-	to := c.After.Target
-	if c.After.Type != journal.Link || !path.IsAbs(to) && !climbsFromName(to) && filepath.IsLocal(path.Join(path.Dir(c.Path.Rel), to)) {
-		return ""
-	}
-	return fmt.Sprintf("protected: it is a link that leads out of its root, to %q", to)
-}
-
-// climbsFromName reports whether a target goes up from something that it names. That may be a link, or become one, so where
-// it leads cannot be told from its text.
-func climbsFromName(to string) bool {
-	named := false
-	for element := range strings.SplitSeq(to, "/") {
-		switch element {
-		case "", ".":
-		case "..":
-			if named {
-				return true
-			}
-		default:
-			named = true
-		}
-	}
-	return false
 }
 
 // remarks are what a person should know besides the changes.

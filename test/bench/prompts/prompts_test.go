@@ -19,10 +19,6 @@ func TestMain(m *testing.M) {
 // most is how many questions a session may ask under the preset for coding, besides those about git and the network.
 const most = 6
 
-// needless are questions that are not needed and still asked: python3 -m venv makes a link to a program outside of the workspace,
-// and such links ask.
-var needless = map[string]int{"python": 1}
-
 // measured are the configurations that the snapshot has, the default and the preset for coding always.
 func measured(counts preset.Counts) []string {
 	names := []string{preset.Default, preset.Coding}
@@ -53,7 +49,7 @@ func TestTheSnapshotKeepsThePromise(t *testing.T) {
 				t.Errorf("%s under %s: the snapshot has %d calls of %d; run make bench-prompts", s.Name, name, c.Calls, len(s.Calls))
 			}
 		}
-		if c := counts[preset.Coding][s.Name]; c.Needed > most || c.Needless > needless[s.Name] {
+		if c := counts[preset.Coding][s.Name]; c.Needed > most || c.Needless > 0 {
 			t.Errorf("%s: %d needed and %d needless questions", s.Name, c.Needed, c.Needless)
 		}
 		if c := counts["unattended"][s.Name]; c.Questions() != 0 {
