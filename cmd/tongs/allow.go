@@ -153,7 +153,7 @@ func (a *app) addRules(ctx context.Context, d tongs.Decision, commands []string,
 	if err := owned.Rewrite(path, after, 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "Changed %s. Running servers use it after a restart.\n", terminal.Clean(path))
+	fmt.Fprintf(a.Err, "Changed %s. It counts from the next call on, also in running servers.\n", terminal.Clean(path))
 	return nil
 }
 

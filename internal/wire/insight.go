@@ -5,40 +5,17 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/config"
 	webconsole "github.com/tongs-ai/tongs/internal/console"
-	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/insight"
 	"github.com/tongs-ai/tongs/internal/owned"
-	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
 )
-
-// ruleBook holds the rules in force. They change only where a person saves one while the process runs.
-type ruleBook struct{ rules atomic.Pointer[[]tongs.Rule] }
-
-// Rules are the rules in force under a configuration: those that tools bring, and its own.
-func Rules(cfg *config.Config) []tongs.Rule {
-	return append(append(shell.Rules(), forge.Rules()...), cfg.Rules...)
-}
-
-func (b *ruleBook) set(cfg *config.Config) {
-	rules := Rules(cfg)
-	b.rules.Store(&rules)
-}
-
-func (b *ruleBook) get() []tongs.Rule {
-	if rules := b.rules.Load(); rules != nil {
-		return *rules
-	}
-	return nil
-}
 
 // Proposal is what a replay in this system begins with: what is in force now.
 func (s *System) Proposal(ctx context.Context) (insight.Proposal, error) {
@@ -142,10 +119,8 @@ func (f *ruleFile) Save(lines []string, base string) (*webconsole.RuleDraft, err
 	if err := owned.Rewrite(d.Path, after, 0o600); err != nil {
 		return nil, err
 	}
-	cfg, err := f.sys.reread()
-	if err != nil {
-		return nil, fmt.Errorf("the rule was saved in %s, and takes effect when the server starts again: %w", d.Path, err)
+	if err := f.sys.book.refresh(); err != nil {
+		return nil, fmt.Errorf("the rule was saved in %s, and the configuration cannot be read now: %w", d.Path, err)
 	}
-	f.sys.book.set(cfg)
 	return d, nil
 }

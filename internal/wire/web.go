@@ -28,7 +28,7 @@ const (
 // addWeb makes the web tools part of the registry, and lets tools make requests.
 func (s *System) addWeb(opt *engine.Options) error {
 	l := s.Config.Limits
-	private := meantForWeb(s.Config.Rules, s.Config.Mode)
+	private := meantForWeb(s.book.get, s.Config.Mode)
 	providers, unavailable := searchProviders(s.Config.Web.Search, s.host.Attended)
 	tools := web.Options{
 		Timeout: l.WebTimeout, MaxTimeout: l.WebTimeoutMax, Bytes: l.WebBytes, ImageBytes: l.ImageBytes,
@@ -58,9 +58,11 @@ func (s *System) addWeb(opt *engine.Options) error {
 
 // meantForWeb is meant for the web tools. An address of this machine or network is asked about in every mode unless a rule
 // allows it: one that wants it asked does not take that question away.
-func meantForWeb(rules []tongs.Rule, mode tongs.Mode) func(host string) bool {
+func meantForWeb(rules func() []tongs.Rule, mode tongs.Mode) func(host string) bool {
 	named := ruleNamesHost(rules, mode)
-	allowed := ruleNamesHost(slices.DeleteFunc(slices.Clone(rules), func(r tongs.Rule) bool { return r.Decision != tongs.PreApproved }), mode)
+	allowed := ruleNamesHost(func() []tongs.Rule {
+		return slices.DeleteFunc(slices.Clone(rules()), func(r tongs.Rule) bool { return r.Decision != tongs.PreApproved })
+	}, mode)
 	return func(host string) bool {
 		if target, err := network.ParseTarget(host, 443); err == nil && target.Special() {
 			return allowed(host)

@@ -85,7 +85,6 @@ type System struct {
 	called []string
 	Config *config.Config
 	book   ruleBook
-	reread func() (*config.Config, error) // the configuration as it is now
 	Rules  func() []tongs.Rule
 	// builtIn are the tools of this program.
 	builtIn *registry.Registry
@@ -132,11 +131,12 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 	if sys.Place, err = h.Locate(); err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	if sys.Config, err = h.Configure(sys.Place, o.Mode); err != nil {
 		return nil, err
 	}
-	sys.book.set(sys.Config)
-	sys.reread = func() (*config.Config, error) { return h.Configure(sys.Place, o.Mode) }
+	sys.book.set(sys.Config, began)
+	sys.book.reread = func() (*config.Config, error) { return h.Configure(sys.Place, o.Mode) }
 	if err = sys.prepareWorkers(); err != nil {
 		return nil, err
 	}
@@ -198,6 +198,9 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 		return nil, err
 	}
 	s.State = *st
+	if s.approvals.count {
+		s.book.trust = s.DB.Trust()
+	}
 	spill, err := output.OpenSpill(filepath.Join(s.StateDir, "spill"))
 	if err != nil {
 		return nil, err
@@ -239,7 +242,7 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 		return nil, err
 	}
 	confined := confine.New(confine.Options{
-		Runner: s.runner, Workspace: s.Files, Scratch: spill.Dir(), Private: ruleNamesHost(s.Config.Rules, s.Config.Mode), Rules: opt.Rules,
+		Runner: s.runner, Workspace: s.Files, Scratch: spill.Dir(), Private: ruleNamesHost(s.book.get, s.Config.Mode), Rules: opt.Rules,
 		Programs: filepath.Join(forgeState(s.StateDir), "programs"), Sealed: s.sealed(), Shown: repository.Files,
 		Caches: Caches(s.StateDir), Session: o.cacheSession(),
 		Changes: s.Journal, Layers: filepath.Join(s.StateDir, "layers"),
@@ -274,9 +277,9 @@ func (s *System) addOwn(list []tongs.Tool) error {
 // ruleNamesHost reports whether a trusted rule names this very host. Only then may it be an address of this machine or network:
 // a pattern that happens to fit, or a name that leads there, is not enough. A rule that asks means it by the question, which
 // mode all does not put.
-func ruleNamesHost(rules []tongs.Rule, mode tongs.Mode) func(host string) bool {
+func ruleNamesHost(rules func() []tongs.Rule, mode tongs.Mode) func(host string) bool {
 	return func(host string) bool {
-		return slices.ContainsFunc(rules, func(r tongs.Rule) bool {
+		return slices.ContainsFunc(rules(), func(r tongs.Rule) bool {
 			allows := r.Decision == tongs.PreApproved || r.Decision == tongs.Ask && mode != tongs.ModeAll
 			return allows && r.Effects.Has(tongs.EffectNetwork) && !r.Untrusted && !r.Fallback && strings.EqualFold(r.Pattern, host)
 		})

@@ -90,7 +90,7 @@ func TestMeantHosts(t *testing.T) {
 		"a pattern":           {rule(tongs.PreApproved, func(r *tongs.Rule) { r.Pattern = "*.corp" }), tongs.ModeSafe, false},
 		"none":                {nil, tongs.ModeAll, false},
 	} {
-		if got := ruleNamesHost(c.rules, c.mode)("Wiki.Corp"); got != c.want {
+		if got := ruleNamesHost(func() []tongs.Rule { return c.rules }, c.mode)("Wiki.Corp"); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

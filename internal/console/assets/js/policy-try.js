@@ -111,7 +111,7 @@ export function proposer({saved}) {
       try {
         const done = await post('/api/policy/save', {rules: lines, base: tried.draft.base});
         toast('Saved in ' + done.path, 'good');
-        fill(result, h('p', {class: 'told'}, 'Saved in ', h('code', {}, done.path), '. It is in force here; other running Tongs processes take it up when they start again.'));
+        fill(result, h('p', {class: 'told'}, 'Saved in ', h('code', {}, done.path), '. It counts from the next call on.'));
         saved();
       } catch (error) {
         button.disabled = false;
