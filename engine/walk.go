@@ -364,9 +364,19 @@ func (w *walk) permissions() tongs.Permissions {
 // merge adds effects that a running tool met. One that it planned as well, in a state that has since changed, is the
 // one that counts.
 func merge(planned, met []tongs.Effect) []tongs.Effect {
+	if len(met) > 0 {
+		planned = slices.Clone(planned)
+	}
 	for _, e := range met {
-		if !slices.ContainsFunc(planned, func(p tongs.Effect) bool { return coversMet(p, e) }) {
+		i := slices.IndexFunc(planned, func(p tongs.Effect) bool { return coversMet(p, e) })
+		switch {
+		case i < 0:
 			planned = append(planned, e)
+		case e.MustAsk && !planned[i].MustAsk:
+			planned[i].MustAsk = true // its path may not tell
+			if planned[i].Why == "" {
+				planned[i].Why = e.Why
+			}
 		}
 	}
 	return planned

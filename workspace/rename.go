@@ -3,10 +3,15 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"path"
+	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // Rename moves a file, a link or a directory to a name that is free, or holds a file where Overwrite is set. Across
@@ -139,10 +144,78 @@ func (m *move) admitBoth() (err error) {
 	if err != nil {
 		return err
 	}
+	if err := m.mayLead(); err != nil {
+		return err
+	}
 	if m.before, err = m.w.stateIn(m.src, m.srcName, ""); err != nil {
 		return fail("look at", m.from, err)
 	}
 	_, err = m.admit(m.dst, m.dstName, m.to, written, "")
+	return err
+}
+
+// mayLead checks that no link comes to lead out of its root by the move, unless that was decided: what is written in it stays as
+// it is, and means another place.
+func (m *move) mayLead() error {
+	if m.from.Root == m.to.Root && m.from.Dir() == m.to.Dir() && m.srcStat.typ != tongs.FileDirectory {
+		return nil
+	}
+	var open []tongs.Effect
+	err := linksIn(m.ctx, m.src, m.srcName, ".", func(rel, target string) bool {
+		at := tongs.Path{Root: m.to.Root, Rel: path.Join(m.to.Rel, rel)}
+		was := tongs.Path{Root: m.from.Root, Rel: path.Join(m.from.Rel, rel)}
+		target = filepath.ToSlash(target)
+		if path.IsAbs(target) || !hostpath.LeadsOut(at.Rel, target) ||
+			filepath.Join(m.w.Host(at.Dir()), target) == filepath.Join(m.w.Host(was.Dir()), target) {
+			return true
+		}
+		e := tongs.Effect{
+			Kind: tongs.EffectWrite, Path: at, MustAsk: true,
+			Why: fmt.Sprintf("protected: it is a link that would lead out of its root, to %q", target),
+		}
+		if !slices.ContainsFunc(m.permit.Effects(), func(d tongs.Effect) bool { return d.MustAsk && d.SameTarget(e) }) {
+			open = append(open, e)
+		}
+		return len(open) < maxRuled
+	})
+	if err != nil && !errors.Is(err, errScanned) {
+		return fail("look into", m.from, err)
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	return m.need("by the move it would lead out of its root", open...)
+}
+
+// linksIn calls visit for the entry where it is a link, or for every link in it, with the path from it and what is written in the
+// link, until that returns false.
+func linksIn(ctx context.Context, dir handle, name, rel string, visit func(rel, target string) bool) error {
+	st, err := dir.lstat(name)
+	if missing(err) || err == nil && st.typ != tongs.FileDirectory && st.typ != tongs.FileSymlink {
+		return nil
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	if st.typ == tongs.FileSymlink {
+		target, err := dir.readlink(name)
+		if err == nil && !visit(rel, target) {
+			return errScanned
+		}
+		return err
+	}
+	h, err := dir.walk(name)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	list, err := entries(h, 0)
+	for i := 0; i < len(list) && err == nil; i++ {
+		err = linksIn(ctx, h, list[i], path.Join(rel, list[i]), visit)
+	}
 	return err
 }
 

@@ -136,3 +136,50 @@ func TestRenameAcrossRealDevices(t *testing.T) {
 	}
 	noLitter(t, w)
 }
+
+// A link that comes to lead out of its root by a move is asked for, wherever it is in what is moved.
+func TestRenameOfLinksThatWouldLeadOut(t *testing.T) {
+	for _, c := range []struct {
+		name, from, to string
+		asked          []string
+	}{
+		{"a link", "p/q/l", "l2", []string{"l2"}},
+		{"a directory", "p/q", "q2", []string{"q2/deep/m", "q2/l"}},
+		{"a directory that stays as deep", "p/q", "p/r", nil},
+		{"a link that leads inside", "p/in", "in2", nil},
+		{"a link that leads out already", "p/abs", "abs2", nil},
+		{"a link whose text does not tell", "p/q/through", "p/through", []string{"p/through"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorkspace(t, map[string]string{
+				"p/q/l": "-> ../../zz", "p/q/deep/m": "-> ../../../zz", "p/in": "-> x", "p/abs": "-> /etc/passwd", "p/q/through": "-> deep/../l",
+			})
+			if strings.HasPrefix(c.name, "a directory") {
+				must(t, os.Remove(filepath.Join(w.Dir(), "p/q/through")))
+			}
+			files, g := decide(t, w, deleting(in(c.from)), writing(in(c.to)))
+			err := files.Rename(t.Context(), in(c.from), in(c.to), tongs.Renaming{})
+			if len(c.asked) == 0 {
+				must(t, err)
+				return
+			}
+			need := wantNeed(t, err, "lead out of its root")
+			var asked []string
+			for _, e := range need.Effects {
+				if !e.MustAsk || e.Kind != tongs.EffectWrite {
+					t.Errorf("needs %+v", e)
+				}
+				asked = append(asked, e.Path.Rel)
+			}
+			slices.Sort(asked)
+			if !slices.Equal(asked, c.asked) {
+				t.Errorf("asked for %v", asked)
+			}
+			if _, err := os.Lstat(filepath.Join(w.Dir(), c.from)); err != nil {
+				t.Fatal(err)
+			}
+			g.set(append(need.Effects, g.effects...)...)
+			must(t, files.Rename(t.Context(), in(c.from), in(c.to), tongs.Renaming{}))
+		})
+	}
+}
