@@ -17,9 +17,9 @@ import (
 // those asked about; then nothing is settled yet.
 func (d *decision) ask(ctx context.Context) (edited json.RawMessage, err error) {
 	defer d.stage("ask")(&err)
-	if d.wrote {
-		d.wrote = false
-		d.approved = append(slices.Clip(d.approved), d.written()...)
+	if d.personWrote {
+		d.personWrote = false
+		d.approved = append(slices.Clip(d.approved), d.writtenByPerson()...)
 	}
 	open := d.unanswered()
 	if d.deferred = len(open) > 0 && d.defers(ctx); d.deferred || d.onCopy {
@@ -39,7 +39,7 @@ func (d *decision) ask(ctx context.Context) (edited json.RawMessage, err error) 
 	d.approved = append(slices.Clip(d.approved), d.effects...)
 	d.sent = nil
 	if len(answer.Args) > 0 {
-		d.wrote = d.late
+		d.personWrote = d.late
 		return answer.Args, nil
 	}
 	if err := d.remember(ctx, open, answer); err != nil {
@@ -117,9 +117,9 @@ func (d *decision) allowed(q approval.Question, a *approval.Answer) (*approval.A
 	return a, nil
 }
 
-// written are the effects of arguments that a person wrote in a late answer, which nobody is asked about again: there would be
+// writtenByPerson are the effects of arguments that a person wrote in a late answer, which nobody is asked about again: there would be
 // no end to it, since the call is made with other arguments. What must be asked was not shown, and is.
-func (d *decision) written() (effects []tongs.Effect) {
+func (d *decision) writtenByPerson() (effects []tongs.Effect) {
 	for i, e := range d.effects {
 		if !d.marked(i) {
 			effects = append(effects, e)

@@ -33,11 +33,11 @@ type decision struct {
 	met      string         // what a running tool met, in its words
 	question string
 	answered string
-	// journalled says that what is changed goes through the journal; lasting why changes cannot be undone, by their path.
-	journalled bool
-	lasting    map[tongs.Path]string
-	// late says that the last answer came when no call waited for it; wrote that whoever gave it also wrote the arguments.
-	late, wrote bool
+	// journalled says that what is changed goes through the journal; notUndoable why changes cannot be undone, by their path.
+	journalled  bool
+	notUndoable map[tongs.Path]string
+	// late says that the last answer came when no call waited for it; personWrote that whoever gave it also wrote the arguments.
+	late, personWrote bool
 }
 
 // decide and ask are the stages of the walk.
@@ -57,7 +57,7 @@ func (w *walk) ask(ctx context.Context) (edited bool, err error) {
 // it was approved.
 func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Effect, err error) {
 	d := w.decision
-	d.journalled, d.lasting = false, nil // what a running tool met may be done already
+	d.journalled, d.notUndoable = false, nil // what a running tool met may be done already
 	d.met = more.Message
 	shown := *d.plan
 	if more.Preview != nil {
@@ -130,7 +130,7 @@ func (d *decision) judge(ctx context.Context) error {
 	if d.markOwn(ctx, d.verdict, d.effects) {
 		d.verdict = policy.Decide(in)
 	}
-	defer func() { d.sayLasting(&d.verdict, d.effects) }()
+	defer func() { d.tellNotUndoable(&d.verdict, d.effects) }()
 	defer d.mustCopy(ctx)
 	defer func() { d.rules = d.verdict.RuleIDs() }()
 	if d.verdict.Decision != tongs.Ask || !d.verdict.Rememberable {

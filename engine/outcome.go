@@ -30,9 +30,9 @@ func (d *decision) containable() bool {
 		!slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork })
 }
 
-// writesUnsaid reports whether the call is free, would write, and no rule of anybody frees what it runs: it only writes what a
+// writesWithoutRule reports whether the call is free, would write, and no rule of anybody frees what it runs: it only writes what a
 // tool for files may write as well. On a copy that can be undone as if such a tool had done it.
-func (d *decision) writesUnsaid() bool {
+func (d *decision) writesWithoutRule() bool {
 	writes := false
 	for i := range min(len(d.effects), len(d.verdict.Effects)) {
 		switch rule := d.verdict.Effects[i].Rule; d.effects[i].Kind {
@@ -52,7 +52,7 @@ func (d *decision) writesUnsaid() bool {
 func (d *decision) mustCopy(ctx context.Context) {
 	v := &d.verdict
 	if !v.Outcome {
-		d.onCopy = d.writesUnsaid() && d.containable() && d.engine.opt.Outcomes(ctx)
+		d.onCopy = d.writesWithoutRule() && d.containable() && d.engine.opt.Outcomes(ctx)
 		return
 	}
 	if d.onCopy = d.plan.Contained && !d.direct && d.engine.opt.Outcomes(ctx); d.onCopy || d.engine.opt.Mode == tongs.ModeAll {
@@ -269,7 +269,7 @@ func (d *decision) judgeAs(ctx context.Context, c class, effects []tongs.Effect)
 	if d.markOwn(ctx, v, effects) {
 		v = policy.Decide(in)
 	}
-	d.sayLasting(&v, effects)
+	d.tellNotUndoable(&v, effects)
 	return v, in.Basis(), nil
 }
 

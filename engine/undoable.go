@@ -12,16 +12,16 @@ import (
 // markUndoable sets which effects of the plan can be undone, and remembers why the others cannot. Only built-in tools make
 // their changes through the journal, and programs only where they run on a copy.
 func (d *decision) markUndoable(ctx context.Context) {
-	d.lasting, d.journalled = nil, false
+	d.notUndoable, d.journalled = nil, false
 	if !d.spec.Source.BuiltIn() {
 		return
 	}
 	runs := (d.spec.Needs | d.spec.Optional).Has(tongs.Execute) ||
 		slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectExecute })
 	if runs && !(d.plan.Contained && !d.direct && d.engine.opt.Outcomes(ctx)) {
-		d.lasting = map[tongs.Path]string{}
+		d.notUndoable = map[tongs.Path]string{}
 		for _, e := range d.effects {
-			d.lasting[e.Path] = "the command cannot be run on a copy of the files: " + d.whyNoCopy()
+			d.notUndoable[e.Path] = "the command cannot be run on a copy of the files: " + d.whyNoCopy()
 		}
 		return
 	}
@@ -31,7 +31,7 @@ func (d *decision) markUndoable(ctx context.Context) {
 
 // setUndoable sets which of the effects, that go through the journal, can be undone.
 func (d *decision) setUndoable(ctx context.Context, groups ...[]tongs.Effect) {
-	d.lasting = nil
+	d.notUndoable = nil
 	if d.engine.opt.Workspace == nil {
 		return
 	}
@@ -51,10 +51,10 @@ func (d *decision) setUndoable(ctx context.Context, groups ...[]tongs.Effect) {
 		if at[i].Undoable = why == ""; why == "" {
 			continue
 		}
-		if d.lasting == nil {
-			d.lasting = map[tongs.Path]string{}
+		if d.notUndoable == nil {
+			d.notUndoable = map[tongs.Path]string{}
 		}
-		d.lasting[changes[i].Path] = why
+		d.notUndoable[changes[i].Path] = why
 	}
 }
 
@@ -91,13 +91,13 @@ func byUndoable(j policy.Judgement) bool {
 	return j.Decision == tongs.PreApproved && j.Rule != nil && j.Rule.Undoable
 }
 
-// sayLasting tells a person, where a rule frees what can be undone, why what a verdict asks for does not count as that.
-func (d *decision) sayLasting(v *policy.Verdict, effects []tongs.Effect) {
+// tellNotUndoable tells a person, where a rule frees what can be undone, why what a verdict asks for does not count as that.
+func (d *decision) tellNotUndoable(v *policy.Verdict, effects []tongs.Effect) {
 	if v.Decision != tongs.Ask || !d.freesUndoable() {
 		return
 	}
 	for i, e := range effects {
-		if why := d.lasting[e.Path]; why != "" && !e.Undoable && v.Effects[i].Decision == tongs.Ask {
+		if why := d.notUndoable[e.Path]; why != "" && !e.Undoable && v.Effects[i].Decision == tongs.Ask {
 			v.Reason = strings.TrimSpace(v.Reason + " It does not count as undoable: " + why + ".")
 			return
 		}

@@ -195,20 +195,22 @@ func (a *app) approvalsWatchCommand() *cobra.Command {
 		defer sys.Close()
 		ctx, cancel := context.WithCancel(cmd.Context())
 		defer cancel()
-		ask := &terminal.Asker{Cancel: cancel, Validate: a.validateArgs, Previews: sys.Previews, Bell: a.bell()}
+		ask := &terminal.Asker{Cancel: cancel, Validate: a.validateArgs, Previews: sys.Previews}
+		ask.Bell, ask.Notify = a.notified()
 		return a.Watch(ctx, ask, sys.Questions, format, sys.Waiting.Attended)
 	})
 	return cmd
 }
 
-// bell reports whether the terminal rings for a question. A configuration that cannot be read is told elsewhere.
-func (a *app) bell() bool {
+// notified reports whether the terminal rings for a question, and shows it on the desktop. A configuration that cannot be read is
+// told elsewhere.
+func (a *app) notified() (bell, desktop bool) {
 	sys, err := a.open(context.Background(), wire.Options{Memory: true})
 	if err != nil {
-		return false
+		return false, false
 	}
 	defer sys.Close()
-	return sys.Config.Notify.Bell()
+	return sys.Config.Notify.Bell(), sys.Config.Notify.Desktop()
 }
 
 // validateArgs checks edited arguments against the tool's schema.

@@ -40,13 +40,13 @@ type step struct {
 var table = [...]step{
 	{Row{
 		Step: StepBlocked,
-		When: "A `blocked` word about the tool or the effect, of any layer, trusted or not, of any caller in the chain; " +
-			"the tool's own `blocked`; a `blocked` default that no word of the same layer lifts.",
+		When: "A `blocked` setting for the tool or the effect, in any layer, trusted or not, of any caller in the chain; " +
+			"the tool's own `blocked`; a `blocked` default, unless a setting of the same layer is more specific.",
 		Then: "`blocked`. No mode, grant or person overrides it.",
 	}, (*judge).blocked},
 	{Row{
 		Step: StepMustAsk,
-		When: "An effect that must be asked for (protected names, unreviewed code, secrets leaving); an `ask` word of " +
+		When: "An effect that must be asked for (protected names, unreviewed code, secrets leaving); an `ask` setting in " +
 			"the managed layer; an effect of a built-in tool that cannot be told and might be one that is `blocked`.",
 		Then: "`ask`, in every mode, each time.",
 	}, (*judge).mustAsk},
@@ -63,7 +63,7 @@ var table = [...]step{
 	}, (*judge).steers},
 	{Row{
 		Step: StepRule,
-		When: "An `ask` or `preApproved` word about the tool or the effect, of any layer, or the tool's own say.",
+		When: "An `ask` or `preApproved` setting for the tool or the effect, in any layer, or the tool's own setting.",
 		Then: "The strictest of them. A `preApproved` of an untrusted layer or of unreviewed code counts as absent. " +
 			"`undoable: preApproved` counts for changes that undo takes back and for files that the session made; it lifts no `blocked` default.",
 		Grants: true,

@@ -365,7 +365,7 @@ func (o *outcome) Drop(why string) {
 func (o *outcome) Settled() *tongs.Settled {
 	s := &tongs.Settled{Changes: o.told}
 	if o.told == nil && (o.copied.used || o.copied.lost) {
-		s.Changes = &tongs.Changed{Dropped: "everything, since not all of it ended well"}
+		s.Changes = &tongs.Changed{Dropped: "all of it, because the command did not end normally"}
 	}
 	o.held.report(s)
 	for _, p := range o.adopted {

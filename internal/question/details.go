@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/cleantext"
 )
@@ -68,11 +70,16 @@ func Facts(q *approval.Question) (list []Fact) {
 	return list
 }
 
-// Lines prints facts, one on each line.
-func Lines(facts []Fact) string {
+// Lines prints facts, one on each line. Where width is not zero, longer ones are broken between words and go on below their text.
+func Lines(facts []Fact, width int) string {
+	const margin = 11
 	var b strings.Builder
 	for _, f := range facts {
-		fmt.Fprintf(&b, "%-10s %s\n", f.Label+":", f.Text)
+		text := f.Text
+		if width > margin {
+			text = strings.ReplaceAll(ansi.Wrap(text, max(20, width-margin), ""), "\n", "\n"+strings.Repeat(" ", margin))
+		}
+		fmt.Fprintf(&b, "%-*s%s\n", margin, f.Label+":", text)
 	}
 	return b.String()
 }

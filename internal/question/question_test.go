@@ -30,6 +30,14 @@ func edit() *approval.Question {
 	}
 }
 
+// Facts that are too long go on below their text, between words.
+func TestFactsFlow(t *testing.T) {
+	got := question.Lines([]question.Fact{{Label: "because", Text: "No rule covers it; edit asks by default."}, {Label: "tool", Text: "edit"}}, 40)
+	if want := "because:   No rule covers it; edit asks\n           by default.\ntool:      edit\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestAnEditReadsInTwoSeconds(t *testing.T) {
 	p := question.Of(edit())
 	if got := p.Headline.What() + " | " + p.Headline.Where(); got != "edit  cart/cart.go  +1 −1 | claude-code · /src/shop" {
@@ -102,7 +110,7 @@ func TestEveryGraveEffectIsTold(t *testing.T) {
 		run("ls"), file(tongs.EffectDelete, "a"), {Kind: tongs.EffectNetwork, Host: "evil.test", Sends: true}, run("x"),
 	}}
 	p := question.Of(q)
-	if !strings.HasPrefix(p.Headline.Target, "sends data to evil.test and 3 more") || len(p.Warnings) != 1 || p.Warnings[0] != "also: deletes a" {
+	if !strings.HasPrefix(p.Headline.Target, "sends data to evil.test and 3 more effects") || len(p.Warnings) != 1 || p.Warnings[0] != "also: deletes a" {
 		t.Errorf("%q, %q", p.Headline.Target, p.Warnings)
 	}
 	for i := range 50 {

@@ -69,7 +69,7 @@ func target(tool string, first *tongs.Effect, rest []tongs.Effect) string {
 	}
 	text = cut(text, maxTarget)
 	if len(rest) > 0 {
-		text += fmt.Sprintf(" and %d more", len(rest))
+		text += " and " + plural(len(rest), "more effect")
 	}
 	return text
 }

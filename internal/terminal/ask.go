@@ -30,8 +30,8 @@ type Asker struct {
 	Cancel context.CancelFunc
 	// Validate checks edited arguments; nil accepts any object.
 	Validate func(ctx context.Context, tool string, args json.RawMessage) error
-	// Bell rings when a question appears.
-	Bell bool
+	// Bell rings when a question appears; Notify has the terminal show a notification then, if it is one that can.
+	Bell, Notify bool
 	// Abandoned reports whether no call waits for the answer to a question any more; nil means that one does.
 	Abandoned func(id string) bool
 	// Previews has what is too long for a question; nil has none.
@@ -69,16 +69,16 @@ type prompt struct {
 	palette
 	q     approval.Question
 	parts *question.Parts
-	// outer is how many of the changes are listed: where there are many, a directory stands for what is in it.
-	outer int
+	// listed is how many of the changes are listed: where there are many, a directory stands for what is in it.
+	listed int
 }
 
 // newPrompt puts a question on a terminal.
 func newPrompt(t *Terminal, a *Asker, q approval.Question) *prompt {
-	p := &prompt{Terminal: t, Asker: a, q: q, palette: newPalette(), outer: len(q.Changes)}
+	p := &prompt{Terminal: t, Asker: a, q: q, palette: newPalette(), listed: len(q.Changes)}
 	if q.ChangeCount > listLines {
 		p.q.Changes = slices.Clone(q.Changes)
-		p.outer = approval.Fold(p.q.Changes)
+		p.listed = approval.Fold(p.q.Changes)
 	}
 	p.parts = question.Of(&p.q)
 	return p
@@ -87,6 +87,9 @@ func newPrompt(t *Terminal, a *Asker, q approval.Question) *prompt {
 func (p *prompt) run(ctx context.Context) (*approval.Answer, error) {
 	if p.Bell {
 		fmt.Fprint(p.out, "\a")
+	}
+	if p.Notify {
+		fmt.Fprint(p.out, notification(question.What(&p.q), os.Getenv))
 	}
 	if p.Abandoned != nil && p.Abandoned(p.q.ID) {
 		p.parts.Warnings = append(p.parts.Warnings, "its call no longer waits for the answer")

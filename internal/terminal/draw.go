@@ -30,7 +30,7 @@ func (p *prompt) draw(whole bool) {
 	room := p.height() - aroundBody
 	for _, text := range p.parts.Warnings {
 		mark := "! "
-		for _, row := range p.wrapped(ansi.Truncate(text, maxWarning, "…"), 3) {
+		for _, row := range p.flowed(ansi.Truncate(text, maxWarning, "…"), 3) {
 			fmt.Fprintln(p.w, " "+p.warn.Render(mark+strings.TrimLeft(row, " ")))
 			mark = "  "
 			room--
@@ -82,6 +82,11 @@ func (p *prompt) wrapped(text string, margin int) []string {
 	return strings.Split(ansi.Hardwrap(text, max(20, p.width()-1-margin), true), "\n")
 }
 
+// flowed breaks a clean text of ours into rows that fit beside a margin, between words where that is possible.
+func (p *prompt) flowed(text string, margin int) []string {
+	return strings.Split(ansi.Wrap(text, max(20, p.width()-1-margin), ""), "\n")
+}
+
 // body returns the rows of what would happen, or happened. Of a long list of changes it shows half a room full.
 func (p *prompt) body(room int, whole bool) (rows []string) {
 	bar := p.faint.Render("│")
@@ -127,7 +132,7 @@ func (p *prompt) body(room int, whole bool) (rows []string) {
 func (p *prompt) changeRows(limit int) (rows []string) {
 	shown := p.parts.Changes
 	if limit > 0 && len(shown) > limit {
-		shown = shown[:min(limit, max(p.outer, 1))]
+		shown = shown[:min(limit, max(p.listed, 1))]
 	}
 	for i, line := range shown {
 		style := lipgloss.NewStyle()
@@ -142,7 +147,7 @@ func (p *prompt) changeRows(limit int) (rows []string) {
 			rows = append(rows, number+"  "+style.Render(row))
 		}
 	}
-	switch left := p.outer - len(shown); {
+	switch left := p.listed - len(shown); {
 	case limit > 0 && left > 0:
 		rows = append(rows, fmt.Sprintf("     and %d more; ? lists them", left))
 	case limit > 0 && len(p.parts.Changes) > len(shown):

@@ -191,7 +191,7 @@ func (j joined) ReadAt(p []byte, off int64) (n int, err error) {
 
 // pageAll pages through everything that is known about a question, its arguments and its whole preview included.
 func (p *prompt) pageAll(ctx context.Context) error {
-	head := question.Lines(question.Facts(&p.q)) + "\nArguments:\n" + question.Indented(p.q.Args) + "\n\n"
+	head := question.Lines(question.Facts(&p.q), p.width()-2) + "\nArguments:\n" + question.Indented(p.q.Args) + "\n\n"
 	u := &untrusted{style: diffStyle(p.palette), size: int64(len(head) + len(p.q.Preview))}
 	u.ReaderAt = strings.NewReader(head + p.q.Preview)
 	if p.q.PreviewBytes > 0 {

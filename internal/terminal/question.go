@@ -16,7 +16,7 @@ import (
 func WriteQuestion(w io.Writer, q approval.Question, previews *approval.Previews) error {
 	var b strings.Builder
 	plain := func(string) lipgloss.Style { return lipgloss.NewStyle() }
-	b.WriteString(question.Lines(question.Facts(&q)))
+	b.WriteString(question.Lines(question.Facts(&q), 0))
 	b.WriteString("arguments:\n")
 	quoted(&b, question.Indented(q.Args), 120, 0, plain)
 	if q.Preview != "" {

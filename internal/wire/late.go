@@ -227,10 +227,10 @@ func (l *Late) apply(ctx context.Context, a *applying) (*approval.Parked, error)
 		return a.p, fmt.Errorf("the audit log could not be written: %w", err)
 	}
 	changed, err := a.make(ctx)
-	if lasting, ok := errors.AsType[*cannotError](err); ok {
-		closing.Outcome, closing.Code, closing.Error = audit.OutcomeRefused, tongs.CodeStaleFile, lasting.Error()
+	if cannot, ok := errors.AsType[*cannotError](err); ok {
+		closing.Outcome, closing.Code, closing.Error = audit.OutcomeRefused, tongs.CodeStaleFile, cannot.Error()
 		return l.end(ctx, a.j, a.p, func(p *approval.Parked) {
-			p.State, p.Why, p.By, p.Call = approval.Stale, lasting.Error(), a.by, a.call
+			p.State, p.Why, p.By, p.Call = approval.Stale, cannot.Error(), a.by, a.call
 		})
 	}
 	if err != nil {
