@@ -51,6 +51,14 @@ func (p *Proxy) Serve(ctx context.Context, ln net.Listener) error {
 // to send, which in a tunnel does not mean that it has nothing more to hear.
 type serving struct{}
 
+// Serving returns the context that ends with Serve, from that of a request. Outside of Serve it is the request's own.
+func Serving(ctx context.Context) context.Context {
+	if whole, ok := ctx.Value(serving{}).(context.Context); ok {
+		return whole
+	}
+	return ctx
+}
+
 // ServeHTTP answers one request of a program: a tunnel by CONNECT, or a plain request with an absolute address.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.First != nil && p.First(w, r) {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	proxyPort = 3128
+	proxyPort = launch.ProxyPort
 	proxyURL  = "http://127.0.0.1:3128"
 
 	readOnlyMount = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV

@@ -16,12 +16,13 @@ func (p *process) relay(pol *sandbox.Policy) error {
 	if p.opt.Git == nil || p.cmd.Build {
 		return nil
 	}
-	env, files, err := p.opt.Git.Inside()
+	in, err := p.opt.Git.Inside()
 	if err != nil {
 		return err
 	}
-	pol.Env = append(pol.Env, env...)
-	maps.Copy(pol.Files, files)
+	pol.Env = append(pol.Env, in.Env...)
+	pol.Readable = append(pol.Readable, in.Shown...)
+	maps.Copy(pol.Files, in.Files)
 	return nil
 }
 

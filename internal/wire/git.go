@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs/network/gitrelay"
+	"github.com/tongs-ai/tongs/sandbox"
 )
 
 // gitRelay makes the transfers of git in commands.
@@ -16,8 +17,10 @@ func (s *System) gitRelay(repository string) *gitrelay.Relay {
 	if repository == "" {
 		repository = filepath.Join(s.Place.Workspace, ".git")
 	}
+	dir := filepath.Join(s.StateDir, "git")
 	return gitrelay.New(gitrelay.Options{
-		Dir: filepath.Join(s.StateDir, "git"),
+		Dir: dir,
+		SSH: func() (command, program string, err error) { return sandbox.GitSSH(dir) },
 		Remotes: func(ctx context.Context) []string {
 			return configuredRemotes(ctx, filepath.Join(repository, "config"))
 		},

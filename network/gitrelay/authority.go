@@ -13,8 +13,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/tongs-ai/tongs"
 )
 
 // CertificateFile is where git in the sandbox finds the certificates that it trusts.
@@ -113,13 +111,4 @@ func systemRoots() string {
 		}
 	}
 	return ""
-}
-
-// Inside is what a program needs for its git to use the relay: variables, and files that exist in its sandbox only.
-func (r *Relay) Inside() (env []string, files map[string]string, err error) {
-	a, err := r.authority()
-	if err != nil {
-		return nil, nil, tongs.Errorf(tongs.CodeInternal, "no certificate could be made for git: %w", err)
-	}
-	return []string{"GIT_SSL_CAINFO=" + CertificateFile}, map[string]string{CertificateFile: a.pem}, nil
 }

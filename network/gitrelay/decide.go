@@ -14,23 +14,33 @@ import (
 func (s *Session) contact(ctx context.Context, r Remote, service string) error {
 	s.asking.Lock()
 	defer s.asking.Unlock()
-	host := r.Target.Name()
-	if slices.ContainsFunc(s.call.Permit.Effects(), func(e tongs.Effect) bool {
-		return e.Kind == tongs.EffectNetwork && !e.Unknown && strings.EqualFold(e.Host, host)
-	}) {
-		return nil
-	}
 	what := "read " + r.String()
 	if service == receivePack {
 		what = "read the branches of " + r.String() + ", to push there"
 	}
+	var effects []tongs.Effect
+	if host := r.Target.Name(); !slices.ContainsFunc(s.call.Permit.Effects(), func(e tongs.Effect) bool {
+		return e.Kind == tongs.EffectNetwork && !e.Unknown && strings.EqualFold(e.Host, host)
+	}) {
+		effects = append(effects, tongs.Effect{Kind: tongs.EffectNetwork, Host: host, Why: what})
+	}
+	own := s.configured(ctx, r)
+	if r.Scheme == "ssh" && !own { // there is no other way than to log in
+		what += ", which is not a remote of this repository, and log in there as you"
+		if login := r.login(); !slices.ContainsFunc(s.call.Permit.Effects(), login.Same) {
+			effects = append(effects, login)
+		}
+	}
+	if len(effects) == 0 {
+		return nil
+	}
 	return s.decide(ctx, tongs.More{
-		Reason:  "git wants to " + what,
+		Reason:  "nothing was sent yet",
 		Message: "git would " + what,
-		Effects: []tongs.Effect{{Kind: tongs.EffectNetwork, Host: host, Why: what}},
+		Effects: effects,
 		Preview: func(context.Context) (string, error) { return r.String() + "\n", nil },
 		// A push to a remote of the repository itself is one question: before it the server learns only that it comes.
-		Unsaid: service == receivePack && s.configured(ctx, r),
+		Unsaid: service == receivePack && own,
 	})
 }
 
@@ -50,10 +60,7 @@ func (s *Session) mayLogin(ctx context.Context, r Remote) error {
 	}
 	s.asking.Lock()
 	defer s.asking.Unlock()
-	effect := tongs.Effect{
-		Kind: tongs.EffectNetwork, Host: r.Target.Name(), Sends: true, Version: digest("login", r.String()),
-		Why: "logs in as you at " + r.String() + ", which is not a remote of this repository",
-	}
+	effect := r.login()
 	if slices.ContainsFunc(s.call.Permit.Effects(), effect.Same) {
 		return nil
 	}
@@ -65,6 +72,14 @@ func (s *Session) mayLogin(ctx context.Context, r Remote) error {
 			return r.String() + "\nYour credentials stay outside the sandbox. The program gets what they give access to.\n", nil
 		},
 	})
+}
+
+// login is the effect of using the user's credentials for a remote that is none of the repository's.
+func (r Remote) login() tongs.Effect {
+	return tongs.Effect{
+		Kind: tongs.EffectNetwork, Host: r.Target.Name(), Sends: true, Version: digest("login", r.String()),
+		Why: "logs in as you at " + r.String() + ", which is not a remote of this repository",
+	}
 }
 
 // decide asks while the time of the program stands still.

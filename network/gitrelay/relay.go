@@ -4,7 +4,7 @@
 // sent as it was read.
 //
 // Git reaches the relay through the proxy of its sandbox. A tunnel of git is answered here, under a certificate that only git
-// in the sandbox trusts.
+// in the sandbox trusts. Remotes of ssh come from a program that git runs instead of ssh.
 package gitrelay
 
 import (
@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/gitssh"
 	"github.com/tongs-ai/tongs/network"
 )
 
@@ -30,6 +31,9 @@ type Options struct {
 	// Remotes are the addresses that the repository of the workspace is configured with: its own remotes get the user's
 	// credentials as soon as their host was decided, others are asked about. Nil means that there are none.
 	Remotes func(ctx context.Context) []string
+	// SSH returns the command that git in the sandbox runs instead of ssh, and the program of that command, which its sandbox
+	// must show; nil or empty leaves remotes of ssh unreachable.
+	SSH func() (command, program string, err error)
 	// MaxPack bounds what is pushed, in bytes: 1 GiB.
 	MaxPack int64
 }
@@ -38,7 +42,11 @@ type Options struct {
 type Relay struct {
 	opt       Options
 	authority func() (*authority, error)
+	standIn   func() (standIn, error)
 }
+
+// standIn is what git in the sandbox runs instead of ssh.
+type standIn struct{ command, program string }
 
 // New returns a Relay.
 func New(opt Options) *Relay {
@@ -51,7 +59,15 @@ func New(opt Options) *Relay {
 	if opt.MaxPack <= 0 {
 		opt.MaxPack = 1 << 30
 	}
-	return &Relay{opt: opt, authority: sync.OnceValues(newAuthority)}
+	return &Relay{
+		opt: opt, authority: sync.OnceValues(newAuthority),
+		standIn: sync.OnceValues(func() (in standIn, err error) {
+			if opt.SSH != nil {
+				in.command, in.program, err = opt.SSH()
+			}
+			return in, err
+		}),
+	}
 }
 
 // Call is the call that a program runs for.
@@ -93,6 +109,8 @@ func (s *Session) Refused() error {
 // Answer answers a request to the proxy of a sandbox if it is one of git. It reports whether it was.
 func (s *Session) Answer(w http.ResponseWriter, r *http.Request) bool {
 	switch {
+	case r.URL.Host == "" && r.Method == http.MethodGet && r.URL.Path == gitssh.Path:
+		s.serveSSH(w, r)
 	case !ofGit(r):
 		return false
 	case r.Method == http.MethodConnect:

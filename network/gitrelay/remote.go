@@ -20,6 +20,8 @@ type Remote struct {
 	Target network.Target
 	// Path is as the server is sent it: escaped in a URL, as it is over ssh.
 	Path string
+	// written is user, host and port of an ssh remote as git has them: the user's settings may make something else of it.
+	written string
 }
 
 // ports are the schemes with their own port.
@@ -59,8 +61,11 @@ func (r Remote) url() *url.URL {
 
 // same is what two addresses of one repository have in common.
 func (r Remote) same() string {
-	path := strings.TrimSuffix(strings.Trim(strings.TrimPrefix(r.Path, "/~/"), "/"), ".git")
-	return r.Scheme + " " + r.User + " " + r.Target.String() + " " + path
+	path := strings.TrimSuffix(strings.TrimRight(r.Path, "/"), ".git")
+	if r.Scheme == "ssh" {
+		return "ssh " + r.written + " " + path
+	}
+	return r.Scheme + " " + r.Target.String() + " " + path
 }
 
 // plain shows text with everything escaped that is not a printable ASCII character.
@@ -98,28 +103,30 @@ const maxPath = 4096
 func control(r rune) bool { return r < 0x20 || r == 0x7f }
 
 // parseRemote reads an address as git does: a URL, or host:path for ssh. It is for those in a configuration.
-func parseRemote(address string) (Remote, bool) {
+func parseRemote(address string) (r Remote, ok bool) {
 	scheme, rest, isURL := strings.Cut(address, "://")
 	if !isURL {
 		host, path, ok := strings.Cut(address, ":")
 		if !ok || strings.Contains(host, "/") || strings.HasPrefix(path, ":") {
 			return Remote{}, false
 		}
-		scheme, rest = "ssh", host+"/"+path
+		return Remote{Scheme: "ssh", written: strings.ToLower(host) + ":22", Path: path}, true
 	}
 	authority, path, _ := strings.Cut(rest, "/")
-	r := Remote{Scheme: strings.ToLower(scheme), Path: "/" + path}
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		if r.Scheme == "ssh" {
-			r.User = authority[:at]
+	r = Remote{Scheme: strings.ToLower(scheme), Path: "/" + path}
+	switch r.Scheme {
+	case "ssh":
+		if strings.HasPrefix(path, "~") {
+			r.Path = path // git leaves out the slash
 		}
-		authority = authority[at+1:]
+		if r.written = strings.ToLower(authority); !strings.Contains(authority[strings.LastIndexByte(authority, '@')+1:], ":") {
+			r.written += ":22"
+		}
+		return r, true
+	case "https", "http":
+		var err error
+		r.Target, err = network.ParseTarget(authority[strings.LastIndexByte(authority, '@')+1:], ports[r.Scheme])
+		return r, err == nil
 	}
-	port, ok := ports[r.Scheme]
-	if !ok {
-		return Remote{}, false
-	}
-	var err error
-	r.Target, err = network.ParseTarget(authority, port)
-	return r, err == nil
+	return Remote{}, false
 }

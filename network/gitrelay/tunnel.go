@@ -33,7 +33,8 @@ func (s *Session) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer conn.Close()
-	defer context.AfterFunc(r.Context(), func() { conn.Close() })()
+	ctx := network.Serving(r.Context())
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
@@ -45,7 +46,7 @@ func (s *Session) tunnel(w http.ResponseWriter, r *http.Request) {
 	server := &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, "https", target) }),
 		ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return r.Context() },
+		BaseContext: func(net.Listener) context.Context { return ctx },
 		ErrorLog:    log.New(io.Discard, "", 0),
 	}
 	_ = server.Serve(listener)

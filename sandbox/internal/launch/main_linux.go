@@ -5,10 +5,15 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tongs-ai/tongs/internal/gitssh"
 )
 
 // Main returns at once in a program that is itself. In one that was started as a part of a sandbox it never returns.
 func Main() {
+	if len(os.Args) > 1 && os.Args[1] == gitssh.Name {
+		unix.Exit(gitSSH(os.Args[2:]))
+	}
 	if len(os.Args) != 1 {
 		return
 	}

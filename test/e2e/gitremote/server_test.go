@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	user     = "ada"
+	login    = "ada"
 	password = "correct-horse-battery-staple"
 )
 
@@ -44,13 +44,13 @@ func newServer(t *testing.T) *server {
 	s := &server{dir: realDir(t)}
 	handler := &cgi.Handler{
 		Path:       filepath.Join(strings.TrimSpace(string(backend)), "git-http-backend"),
-		Env:        []string{"GIT_PROJECT_ROOT=" + s.dir, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + user},
+		Env:        []string{"GIT_PROJECT_ROOT=" + s.dir, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login},
 		InheritEnv: []string{"PATH"},
 	}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, pass, _ := r.BasicAuth()
 		reads := !strings.Contains(r.URL.String(), "receive-pack")
-		if !(reads && strings.HasPrefix(r.URL.Path, "/open")) && (name != user || pass != password) {
+		if !(reads && strings.HasPrefix(r.URL.Path, "/open")) && (name != login || pass != password) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return

@@ -45,7 +45,7 @@ func newSite(t *testing.T, s *server, hosts ...string) *site {
 	if s != nil {
 		hosts = append(hosts, s.host())
 		settings += "[http]\n\tsslCAInfo = " + s.ca + "\n[credential]\n\thelper = store\n"
-		x.put(filepath.Join(x.home, ".git-credentials"), fmt.Sprintf("https://%s:%s@%s\n", user, password, strings.ReplaceAll(s.host(), ":", "%3a")))
+		x.put(filepath.Join(x.home, ".git-credentials"), fmt.Sprintf("https://%s:%s@%s\n", login, password, strings.ReplaceAll(s.host(), ":", "%3a")))
 	}
 	x.put(filepath.Join(x.home, ".gitconfig"), settings)
 	rules := "toolsets:\n  web:\n    hosts:\n"
