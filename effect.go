@@ -200,6 +200,9 @@ type Effect struct {
 	Confined bool `json:"confined,omitempty"`
 	// Sends marks a network effect that carries data out: a body, a credential, a method other than GET or HEAD.
 	Sends bool `json:"sends,omitempty"`
+	// Private marks a connection that may lead to an address of this machine or of a private network. It is another effect
+	// than one to the same host without the mark.
+	Private bool `json:"private,omitempty"`
 	// Undoable marks a write or delete of which the journal keeps what it replaces, so that undo brings it back. Own marks
 	// one of a file that the session made and that is as the session left it. The engine sets both; those of a tool do not
 	// count.
@@ -248,7 +251,7 @@ func (e Effect) String() string { return e.Kind.String() + " " + e.Target() }
 // Same reports whether two effects do the same thing to the same target in the same state: what a person was shown
 // for one was shown for the other. Why is for reading and does not count, nor does whether it could be undone at the time.
 func (e Effect) Same(o Effect) bool {
-	return e.SameTarget(o) && e.Version == o.Version && e.Sends == o.Sends &&
+	return e.SameTarget(o) && e.Version == o.Version && e.Sends == o.Sends && e.Private == o.Private &&
 		e.MustAsk == o.MustAsk && e.Steers == o.Steers && e.NoGrant == o.NoGrant
 }
 

@@ -26,6 +26,9 @@ type Report struct {
 	// Denied is what the sandbox stopped, as far as the program told of it; DeniedHosts is exact.
 	Denied      []Denial `json:"denied,omitempty"`
 	DeniedHosts []string `json:"deniedHosts,omitempty"`
+	// Refused are connections that did not come about although their host was decided, or because a rule blocks it, and why:
+	// one sentence each.
+	Refused []string `json:"refused,omitempty"`
 	// Outside says what to do about paths outside of the roots that the program was kept from.
 	Outside []string     `json:"outside,omitempty"`
 	Usage   ProgramUsage `json:"usage"`

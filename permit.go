@@ -43,6 +43,8 @@ type More struct {
 	// Reason tells a person why it is needed.
 	Reason  string
 	Effects []Effect
+	// Unasked refuses what somebody would have to be asked about. Nothing is recorded of such a refusal.
+	Unasked bool
 	// Preview shows what it is about; nil shows the plan of the call. It is called only when somebody is asked.
 	Preview func(context.Context) (string, error)
 	// Message tells a person what would be done, in one sentence; empty is made from the effects.

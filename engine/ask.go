@@ -21,11 +21,14 @@ func (d *decision) ask(ctx context.Context) (edited json.RawMessage, err error) 
 		d.personWrote = false
 		d.approved = append(slices.Clip(d.approved), d.writtenByPerson()...)
 	}
-	open := d.unanswered()
-	if d.deferred = len(open) > 0 && d.defers(ctx); d.deferred || d.onCopy {
+	open, contact, err := d.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d.deferred || d.onCopy {
 		d.verdict.By += "; runs on a copy, and what it changes is decided then"
 	}
-	if len(open) == 0 || d.deferred {
+	if len(open) == 0 {
 		return nil, d.intent(d.effects)
 	}
 	answer, err := d.answer(ctx, d.newQuestion(open))
@@ -36,7 +39,11 @@ func (d *decision) ask(ctx context.Context) (edited json.RawMessage, err error) 
 	if !answer.Approved {
 		return nil, d.refuse(denied(answer))
 	}
-	d.approved = append(slices.Clip(d.approved), d.effects...)
+	if contact {
+		d.approved = append(slices.Clip(d.approved), open...)
+	} else {
+		d.approved = append(slices.Clip(d.approved), d.effects...)
+	}
 	d.sent = nil
 	if len(answer.Args) > 0 {
 		d.personWrote = d.late
@@ -46,6 +53,24 @@ func (d *decision) ask(ctx context.Context) (edited json.RawMessage, err error) 
 		return nil, err
 	}
 	return nil, d.intent(d.effects)
+}
+
+// open are the effects that somebody is asked about before the call runs. Contact says that these are hosts only, and that the
+// call then runs on a copy.
+func (d *decision) open(ctx context.Context) (open []tongs.Effect, contact bool, err error) {
+	open = d.unanswered()
+	if d.deferred = len(open) > 0 && d.defers(ctx); d.deferred {
+		return nil, false, nil
+	}
+	if len(open) == 0 {
+		return nil, false, nil
+	}
+	hosts, contact, err := d.contacts(ctx)
+	if err != nil || !contact {
+		return open, false, err
+	}
+	d.deferred = true
+	return hosts, true, nil
 }
 
 // unanswered are the effects that somebody must still be asked about. A call that already changed something and would
@@ -234,7 +259,7 @@ func (d *decision) message() string {
 	if d.met != "" {
 		return d.met
 	}
-	if d.plan.Message != "" && len(d.needed) == 0 {
+	if d.plan.Message != "" && (len(d.needed) == 0 || d.deferred) {
 		return d.plan.Message
 	}
 	what := make([]string, len(d.effects))

@@ -70,6 +70,20 @@ func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Eff
 	if d.effects, err = w.check(more.Effects); err != nil {
 		return nil, err
 	}
+	if more.Unasked {
+		plain := *d.plan
+		plain.Default = nil // it is about what was planned
+		d.plan = &plain
+		if err := d.judge(ctx); err != nil {
+			return nil, err
+		}
+		if d.verdict.Decision == tongs.Blocked {
+			return nil, tongs.Errorf(tongs.CodeBlocked, "%s", d.verdict.Reason).With("rule", d.verdict.By)
+		}
+		if len(d.unanswered()) > 0 {
+			return nil, tongs.Errorf(tongs.CodeApprovalRequired, "%s", d.verdict.Reason)
+		}
+	}
 	if err := d.decide(ctx); err != nil {
 		return nil, err
 	}
@@ -119,6 +133,9 @@ func (d *decision) judge(ctx context.Context) error {
 	in := d.input()
 	in.Effects, in.Key = d.effects, d.grantKey()
 	in.Default, in.Say, in.Unplanned = d.plan.Default, d.plan.Say, d.unplanned
+	if slices.ContainsFunc(d.needed, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork }) {
+		in.Default = nil // what made the call free did not know of hosts
+	}
 	in.Reviewed = d.supply.reviewed(d.spec.Source)
 	d.basis, d.rules = []policy.Basis{d.based(in)}, nil
 	if reason := d.caller.outside(d.effects); reason != "" && !d.needsNoPermission() {

@@ -24,10 +24,31 @@ func (d *decision) defers(ctx context.Context) bool {
 	return d.verdict.Deferrable && d.containable() && d.engine.opt.Outcomes(ctx)
 }
 
-// containable reports whether the call itself could run on a copy before it is decided.
+// containable reports whether the call itself could run on a copy before it is decided. Hosts are decided before it runs, and
+// keep it from nothing.
 func (d *decision) containable() bool {
-	return !d.engine.opt.Direct && d.plan.Contained && len(d.needed) == 0 && len(d.sent) == 0 && len(d.approved) == 0 &&
-		!slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork })
+	other := func(e tongs.Effect) bool { return e.Kind != tongs.EffectNetwork }
+	return !d.engine.opt.Direct && d.plan.Contained && !slices.ContainsFunc(d.needed, other) && len(d.sent) == 0 &&
+		!slices.ContainsFunc(d.approved, other) &&
+		!slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork && (e.Sends || e.Unknown) })
+}
+
+// contacts returns the hosts that somebody must still be asked about, where the rest of the call can be decided by what it does
+// on a copy. Then the question, and what is remembered of the answer, is about these hosts only. Ok is false where the call
+// cannot be decided so.
+func (d *decision) contacts(ctx context.Context) (open []tongs.Effect, ok bool, err error) {
+	if !d.verdict.Contact || !d.containable() || !d.engine.opt.Outcomes(ctx) {
+		return nil, false, nil
+	}
+	hosts := *d
+	hosts.effects = slices.DeleteFunc(slices.Clone(d.effects), func(e tongs.Effect) bool { return e.Kind != tongs.EffectNetwork })
+	if err := hosts.judge(ctx); err != nil {
+		return nil, false, err
+	}
+	v := &d.verdict
+	v.By, v.Reason = hosts.verdict.By, hosts.verdict.Reason
+	v.Rememberable, v.SessionOnly, v.RulesDigest = hosts.verdict.Rememberable, hosts.verdict.SessionOnly, hosts.verdict.RulesDigest
+	return hosts.unanswered(), true, nil
 }
 
 // writesWithoutRule reports whether the call is free, would write, and no rule of anybody frees what it runs: it only writes what a

@@ -271,8 +271,9 @@ func TestWhatIsAskedBeforehand(t *testing.T) {
 	}{
 		{"an explicit ask", nil, rules(ask)},
 		{"mode none", nil, mode(tongs.ModeNone)},
-		{"a host", []tongs.Effect{{Kind: tongs.EffectNetwork, Host: "example.com"}}, rules()},
-		{"an allowed host", []tongs.Effect{{Kind: tongs.EffectNetwork, Host: "example.com"}}, rules(tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork), Decision: tongs.PreApproved})},
+		{"data that is sent", []tongs.Effect{{Kind: tongs.EffectNetwork, Host: "example.com", Sends: true}}, rules()},
+		{"a host that cannot be told", []tongs.Effect{{Kind: tongs.EffectNetwork, Unknown: true}}, rules()},
+		{"a host, by the administrator", []tongs.Effect{{Kind: tongs.EffectNetwork, Host: "example.com"}}, rules(tongs.Rule{Layer: tongs.LayerManaged, Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: "example.com", Decision: tongs.Ask})},
 		{"a protected name", []tongs.Effect{{Kind: tongs.EffectWrite, Path: tongs.Path{Rel: ".envrc"}}}, rules()},
 		{"a read that is asked about", []tongs.Effect{{Kind: tongs.EffectRead, Unknown: true}}, rules()},
 		{"no copies here", nil, func(o *engine.Options) { o.Outcomes = nil }},
@@ -285,6 +286,57 @@ func TestWhatIsAskedBeforehand(t *testing.T) {
 			b.person.answer = yes
 			must(t, b.call("echo", `{"text":"x"}`), "")
 			if b.person.count() != 2 || run.runs != 1 || run.deferred {
+				t.Errorf("asked %d times, ran %d times, deferred %t", b.person.count(), run.runs, run.deferred)
+			}
+		})
+	}
+}
+
+// A host is decided before the call runs, and nothing else: the rest is decided by what it did on a copy. An approval that is
+// remembered is about the host, so that the next command that reaches it is not asked about.
+func TestHostsAreDecidedApart(t *testing.T) {
+	host := tongs.Effect{Kind: tongs.EffectNetwork, Host: "example.com"}
+	private := tongs.Effect{Kind: tongs.EffectNetwork, Host: "mirror.example.com", Private: true}
+	allowed := tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: "*.example.com", Decision: tongs.PreApproved}
+	exactly := allowed
+	exactly.Pattern = "mirror.example.com"
+	for _, c := range []struct {
+		name    string
+		effects []tongs.Effect
+		change  func(*engine.Options)
+		asked   int
+		want    []string
+	}{
+		{"a host", []tongs.Effect{host}, rules(), 1, []string{"network example.com"}},
+		{"two hosts", []tongs.Effect{host, {Kind: tongs.EffectNetwork, Host: "example.org"}}, rules(), 1, []string{"network example.com", "network example.org"}},
+		{"a private address", []tongs.Effect{private}, rules(), 1, []string{"network mirror.example.com (private address)"}},
+		{"a pattern means no private address", []tongs.Effect{private}, rules(allowed), 1, []string{"network mirror.example.com (private address)"}},
+		{"nor does a mode", []tongs.Effect{private}, mode(tongs.ModeAll), 1, nil},
+		{"an allowed host", []tongs.Effect{{Kind: tongs.EffectNetwork, Host: "a.example.com"}}, rules(allowed), 0, nil},
+		{"an allowed private address", []tongs.Effect{private}, rules(exactly), 0, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := &copying{}
+			b := setup(t, []tongs.Tool{contained(t, c.effects...)}, onCopies(run), c.change)
+			b.person.answer = func(q approval.Question) approval.Answer {
+				a := approval.Answer{Approved: true}
+				if slices.Contains(q.Scopes, approval.Always) {
+					a.Scope = approval.Always
+				}
+				return a
+			}
+			must(t, b.call("echo", `{"text":"x"}`), "")
+			if b.person.count() != c.asked {
+				t.Fatalf("asked %d times", b.person.count())
+			}
+			if c.want == nil {
+				return
+			}
+			if got := b.person.last().Remember; !slices.Equal(got, c.want) {
+				t.Errorf("it would be remembered as %q", got)
+			}
+			must(t, b.call("echo", `{"text":"another command"}`), "")
+			if b.person.count() != c.asked || run.runs != 2 || !run.deferred {
 				t.Errorf("asked %d times, ran %d times, deferred %t", b.person.count(), run.runs, run.deferred)
 			}
 		})

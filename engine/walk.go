@@ -383,9 +383,10 @@ func merge(planned, met []tongs.Effect) []tongs.Effect {
 }
 
 // coversMet reports whether a planned effect stands for one that a running tool met. What is special about a path is
-// marked later, for both; a request that carries data out is another effect than one that does not.
+// marked later, for both; a request that carries data out, or leads to a private address, is another effect than one that
+// does not.
 func coversMet(planned, met tongs.Effect) bool {
-	return planned.SameTarget(met) && (met.Kind.OnPath() || planned.Sends == met.Sends && planned.MustAsk == met.MustAsk)
+	return planned.SameTarget(met) && (met.Kind.OnPath() || planned.Sends == met.Sends && planned.MustAsk == met.MustAsk && planned.Private == met.Private)
 }
 
 // input is what rules are held against.

@@ -35,6 +35,11 @@ type Decision struct {
 	// Private allows special addresses too: the person or rule meant this very host. Where that is a name, it does not allow
 	// what no name is for: see ByAddressOnly.
 	Private bool
+	// Special, where it is set and Private is not, decides about a special address that the name turned out to have.
+	Special func(addr netip.Addr) error
+	// Methods, where it is not nil, are the methods of plain HTTP that are allowed, without a body. Tunnels are then refused,
+	// since nobody sees what passes through them.
+	Methods []string
 }
 
 // Attempt is one connection that was tried.
@@ -81,8 +86,13 @@ func (g *Guard) Connect(ctx context.Context, t Target, d Decision) (conn net.Con
 	if !d.Private {
 		if i := slices.IndexFunc(addrs, Special); i >= 0 {
 			// One special address condemns the name: an answer that mixes them is how rebinding is tried.
-			return nil, tongs.Errorf(tongs.CodeNetworkError,
-				"%s is %s, an address of this machine or network; allow that host by name if it is meant", t.Host, addrs[i])
+			if d.Special == nil {
+				return nil, tongs.Errorf(tongs.CodeNetworkError,
+					"%s is %s, an address of this machine or network; allow that host by name if it is meant", t.Host, addrs[i])
+			}
+			if err := d.Special(addrs[i]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if i := slices.IndexFunc(addrs, ByAddressOnly); i >= 0 && !t.address() {

@@ -3,6 +3,7 @@ package network
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -82,9 +84,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, target Target) {
 	decision := p.Decide(r.Context(), target)
-	if decision.Err != nil {
-		p.Guard.log(Attempt{Target: target, Err: decision.Err, At: time.Now()})
-		refuse(w, decision.Err)
+	if err := cmp.Or(decision.Err, decision.plain(r)); err != nil {
+		p.Guard.log(Attempt{Target: target, Err: err, At: time.Now()})
+		refuse(w, err)
 		return
 	}
 	transport := &http.Transport{
@@ -106,13 +108,31 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, target Target) {
 	proxy.ServeHTTP(w, r)
 }
 
+// plain refuses a request that the decision does not cover.
+func (d *Decision) plain(r *http.Request) error {
+	switch {
+	case d.Methods == nil:
+		return nil
+	case !slices.Contains(d.Methods, r.Method):
+		return tongs.Errorf(tongs.CodeBlocked, "a rule limits %s to %s, and this is a %s request", r.URL.Host, strings.Join(d.Methods, ", "), r.Method)
+	case r.ContentLength != 0 || r.Header.Get("Upgrade") != "":
+		return tongs.Errorf(tongs.CodeBlocked, "a rule limits %s to %s, and this request sends data", r.URL.Host, strings.Join(d.Methods, ", "))
+	}
+	return nil
+}
+
 func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	target, err := ParseTarget(r.Host, 443)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	upstream, err := p.Guard.Connect(r.Context(), target, p.Decide(r.Context(), target))
+	decision := p.Decide(r.Context(), target)
+	if decision.Err == nil && decision.Methods != nil {
+		decision.Err = tongs.Errorf(tongs.CodeBlocked, "a rule limits %s to %s, and what is sent through an encrypted connection cannot be seen; "+
+			"remove methods from the rule to allow https", target.Name(), strings.Join(decision.Methods, ", "))
+	}
+	upstream, err := p.Guard.Connect(r.Context(), target, decision)
 	if err != nil {
 		refuse(w, err)
 		return

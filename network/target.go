@@ -140,6 +140,9 @@ func numericName(name string) bool {
 	return true
 }
 
+// WhySpecial is what a person is told of an address that is not an ordinary public one.
+const WhySpecial = "an address of this machine or network"
+
 // Special reports whether the host, as it is written, is this machine or an address that is not an ordinary public one.
 // A name that merely leads to such an address is not: that is found when it is resolved.
 func (t Target) Special() bool {

@@ -74,6 +74,9 @@ func appendEffect(buf []byte, e *tongs.Effect) []byte {
 	for _, flag := range []bool{e.Unknown, e.MustAsk, e.Steers, e.NoGrant, e.Sends} {
 		buf = strconv.AppendBool(append(buf, ' '), flag)
 	}
+	if e.Private { // written only where it is set: questions that wait keep their digest
+		buf = append(buf, " private"...)
+	}
 	return buf
 }
 

@@ -19,6 +19,8 @@ type Cover struct {
 	Pattern string           `json:"pattern"`
 	// Version binds an execute effect to the content of the program.
 	Version tongs.Version `json:"version,omitempty"`
+	// Private says that the host may be at an address of this machine or network.
+	Private bool `json:"private,omitempty"`
 }
 
 // UnknownPattern is the pattern of a cover for the unknown effect of a tool that has no plan.
@@ -30,7 +32,7 @@ func (c Cover) Covers(e tongs.Effect) bool {
 	if c.Kind != e.Kind || c.Version != "" && c.Kind != tongs.EffectExecute || !grantable(&e) {
 		return false
 	}
-	if c.Kind == tongs.EffectExecute && c.Version != e.Version {
+	if c.Kind == tongs.EffectExecute && c.Version != e.Version || e.Private && !c.Private {
 		return false
 	}
 	if opaque(&e) || c.Pattern == UnknownPattern {
@@ -100,7 +102,7 @@ func proposal(e *tongs.Effect) (c Cover, ok bool) {
 	case e.Kind == tongs.EffectExecute:
 		c.Pattern = writeTokens(exactTokens(e), true)
 	default:
-		c.Pattern = e.Host
+		c.Pattern, c.Private = e.Host, e.Private
 	}
 	if e.Kind == tongs.EffectExecute {
 		c.Version = e.Version
@@ -143,7 +145,7 @@ func escapeGlob(name string) string {
 }
 
 // String spells the cover as a person sees and edits it: "write src/a.go", "execute = git push origin main",
-// "network api.example.com", "execute (unknown)". The version of a program stands before it, after an @.
+// "network api.example.com", "network npm.corp.example (private address)", "execute (unknown)". The version of a program stands before it, after an @.
 func (c Cover) String() string {
 	var b strings.Builder
 	b.WriteString(c.Kind.String())
@@ -161,8 +163,14 @@ func (c Cover) String() string {
 	default:
 		b.WriteString(c.Pattern)
 	}
+	if c.Private {
+		b.WriteString(privateWord)
+	}
 	return b.String()
 }
+
+// privateWord follows a host that may be at an address of this machine or network.
+const privateWord = " (private address)"
 
 // quoteVersion spells a version as one word.
 func quoteVersion(v string) string {
@@ -198,7 +206,7 @@ func ParseCover(text string) (Cover, error) {
 			err = errors.New("its double quotes are not closed or have an escape that is none")
 		}
 	default:
-		c.Pattern = rest
+		c.Pattern, c.Private = strings.CutSuffix(rest, privateWord)
 	}
 	if err == nil {
 		err = c.Validate()
@@ -254,6 +262,8 @@ func (c Cover) Validate() error {
 		return errors.New("deletes are asked for each time")
 	case c.Version != "" && c.Kind != tongs.EffectExecute:
 		return errors.New("only a program has a version")
+	case c.Private && (c.Kind != tongs.EffectNetwork || strings.Contains(c.Pattern, "*")):
+		return errors.New("only a host that is named in full can be at a private address")
 	case c.Pattern == UnknownPattern:
 		return nil
 	case c.Pattern == "":

@@ -39,6 +39,8 @@ func (f finding) words(in *Input, e *tongs.Effect) string {
 		return "default of the built-in " + in.Shadowed.Name
 	case bySends:
 		return "sends data"
+	case byPrivate:
+		return "private address"
 	case byOther:
 		return "comes with the rest of the call"
 	default:
@@ -76,6 +78,8 @@ func (f finding) sentence(in *Input, e *tongs.Effect, by string) string {
 		return fmt.Sprintf("%s hides the built-in tool of that name, which %s by default.", in.Spec.Name, verb(f.decision))
 	case bySends:
 		return fmt.Sprintf("%s sends data out, which always asks.", what)
+	case byPrivate:
+		return fmt.Sprintf("%s leads to an address of this machine or network, and no rule names that host.", what)
 	default:
 		return fmt.Sprintf("No rule and no default covers %s.", what)
 	}

@@ -59,6 +59,9 @@ type Verdict struct {
 	// Deferrable is true where everything that is asked is asked because nobody said anything about it, in mode safe, and
 	// is something that a run on a copy of the files can show instead: programs, and what they change.
 	Deferrable bool
+	// Contact is true where the same holds except for hosts that are asked about: once they are decided, the rest can be shown
+	// by a run on a copy.
+	Contact bool
 	// Outcome is true where a rule pre-approves a program to be run on a copy only, and what it changes to be decided then: by
 	// its own words, or since nothing but that it can be undone frees something that the program would do.
 	Outcome bool
@@ -108,7 +111,7 @@ func Decide(in Input) Verdict {
 	j := newJudge(&in)
 	v := Verdict{Effects: make([]Judgement, len(in.Effects))}
 	var lead, last finding
-	at, deferrable, freed := 0, in.Mode == tongs.ModeSafe, false
+	at, deferrable, contact, freed := 0, in.Mode == tongs.ModeSafe, in.Mode == tongs.ModeSafe, false
 	runs := (in.Spec.Needs | in.Spec.Optional).Has(tongs.Execute) // "> a" runs a shell, and no program in it
 	for i := range in.Effects {
 		f := j.effect(&in.Effects[i])
@@ -124,7 +127,8 @@ func Decide(in Input) Verdict {
 		v.Outcome = v.Outcome || f.outcome
 		freed = freed || f.decision == tongs.PreApproved && f.rule != nil && f.rule.Undoable
 		runs = runs || in.Effects[i].Kind == tongs.EffectExecute
-		deferrable = deferrable && (f.decision != tongs.Ask || f.deferrable(&in.Effects[i]))
+		defers := f.decision != tongs.Ask || f.deferrable(&in.Effects[i])
+		deferrable, contact = deferrable && defers, contact && (defers || f.contact(&in.Effects[i]))
 		last = f
 	}
 	v.Decision, v.Step, v.Rule, v.By = lead.decision, lead.step, lead.rule, v.Effects[at].By
@@ -134,6 +138,7 @@ func Decide(in Input) Verdict {
 		return v
 	}
 	v.Deferrable = v.Decision == tongs.Ask && deferrable
+	v.Contact = v.Decision == tongs.Ask && contact && !deferrable
 	v.Reason = lead.sentence(&in, &in.Effects[at], v.By)
 	return v
 }

@@ -123,6 +123,7 @@ const (
 	bySpec
 	byShadowed
 	bySends
+	byPrivate // an address of this machine or network, which nothing but a rule for that host frees
 	byOther // the effect comes with another one, which is judged by itself
 )
 
@@ -160,6 +161,12 @@ func (f finding) deferrable(e *tongs.Effect) bool {
 	default:
 		return false
 	}
+}
+
+// contact reports whether an ask is about a known host that can be decided apart from the rest of the call: nothing is said to
+// be sent there, and an approval may be remembered.
+func (f finding) contact(e *tongs.Effect) bool {
+	return e.Kind == tongs.EffectNetwork && !opaque(e) && grantable(e) && table[f.step.rank()].Grants
 }
 
 // judge decides the effects of one call.
@@ -264,7 +271,9 @@ func (j *judge) mode() (finding, bool) {
 	case tongs.ModeSafe:
 		return f, false
 	case tongs.ModeAll:
-		f.decision = tongs.PreApproved
+		if f.decision = tongs.PreApproved; j.e.Private {
+			return f, false
+		}
 	default:
 		f.decision = tongs.Ask
 	}
@@ -336,8 +345,12 @@ func (j *judge) ask() (finding, bool) {
 	return finding{decision: tongs.Ask, step: StepAsk}, true
 }
 
-// sending turns leniency about data that leaves into a question: no word or default is about what is sent.
+// sending turns leniency about data that leaves into a question: no word or default is about what is sent. The same holds for
+// addresses of this machine or network, unless a rule names the host.
 func (j *judge) sending(f finding) finding {
+	if j.e.Private && f.decision == tongs.PreApproved && (f.rule == nil || f.rule.Pattern == "") {
+		return finding{decision: tongs.Ask, step: StepAsk, cause: byPrivate}
+	}
 	if j.e.Sends && f.decision == tongs.PreApproved {
 		return finding{decision: tongs.Ask, step: StepAsk, cause: bySends}
 	}

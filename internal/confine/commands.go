@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"mime"
-	"net"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,7 +17,6 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/output"
 	"github.com/tongs-ai/tongs/internal/programoutput"
-	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/network/gitrelay"
 	"github.com/tongs-ai/tongs/sandbox"
 )
@@ -74,7 +71,7 @@ func (c *commands) start(ctx context.Context, cmd *tongs.Command, background boo
 	if err := c.placed(cmd); err != nil {
 		return nil, err
 	}
-	p := &process{commands: c, cmd: cmd, effects: effects, background: background, denied: map[string]bool{}}
+	p := &process{commands: c, cmd: cmd, effects: effects, background: background}
 	if cmd.Scratch {
 		dir, err := c.callDir(c.permit.Call(), "files-")
 		if err != nil {
@@ -220,37 +217,7 @@ type process struct {
 	settling  sync.Mutex
 	held      holding
 
-	mu     sync.Mutex
-	denied map[string]bool // hosts that nobody decided
-}
-
-// serve answers the program's connections: those to decided hosts, and no others.
-func (p *process) serve(allowed map[string]bool) func(context.Context, net.Listener) error {
-	guard := *p.opt.Guard
-	guard.Log = p.logged(guard.Log)
-	proxy := &network.Proxy{Guard: &guard, Decide: func(_ context.Context, t network.Target) network.Decision {
-		if allowed[t.Name()] {
-			return network.Decision{Private: p.opt.Private(t.Name())}
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.denied[t.Name()] = true
-		return network.Decision{Err: tongs.Errorf(tongs.CodeBlocked, "%s was not decided for this command", t.Name())}
-	}}
-	if p.git = p.transfers(&guard); p.git != nil {
-		proxy.First = p.git.Answer
-	}
-	return proxy.Serve
-}
-
-// logged puts each connection into the row of the call, besides telling whoever else wants to know.
-func (p *process) logged(also func(network.Attempt)) func(network.Attempt) {
-	return func(a network.Attempt) {
-		p.permit.Connected(a.String())
-		if also != nil {
-			also(a)
-		}
-	}
+	contacts contacts
 }
 
 // Write implements tongs.Process.
@@ -325,7 +292,7 @@ func (p *process) finishCopy(ctx context.Context, res *sandbox.Result, need *ton
 func (p *process) exit(res *sandbox.Result) *tongs.Exit {
 	report := &tongs.Report{
 		Tier: res.Report.Tier, Full: res.Report.Full, Layers: res.Report.Layers, Missing: res.Report.Missing,
-		LimitsHit: res.Report.LimitsHit, DeniedHosts: p.deniedHosts(), Outside: p.outside(res), Usage: tongs.ProgramUsage(res.Report.Usage),
+		LimitsHit: res.Report.LimitsHit, DeniedHosts: p.contacts.denied(), Refused: p.contacts.refused(), Outside: p.outside(res), Usage: tongs.ProgramUsage(res.Report.Usage),
 	}
 	for _, d := range res.Report.Denied {
 		report.Denied = append(report.Denied, tongs.Denial(d))
@@ -336,19 +303,10 @@ func (p *process) exit(res *sandbox.Result) *tongs.Exit {
 	}
 }
 
-func (p *process) deniedHosts() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Sorted(maps.Keys(p.denied))
-}
-
 // Denied are the effects that would have let the program through where it was stopped so far: hosts at any time, paths
 // once it has ended. It is for whoever watches over a program that goes on.
 func (p *process) Denied() []tongs.Effect {
-	var effects []tongs.Effect
-	for _, host := range p.deniedHosts() {
-		effects = append(effects, tongs.Effect{Kind: tongs.EffectNetwork, Host: host})
-	}
+	effects := p.contacts.undecided()
 	select {
 	case <-p.inner.Done():
 		res, _ := p.inner.Wait()
@@ -366,11 +324,10 @@ func (p *process) need(res *sandbox.Result) *tongs.Need {
 	if res == nil || res.ExitCode == 0 || res.TimedOut {
 		return nil
 	}
-	need := &tongs.Need{}
+	need := &tongs.Need{Effects: p.contacts.undecided()}
 	var what []string
-	for _, host := range p.deniedHosts() {
-		need.Effects = append(need.Effects, tongs.Effect{Kind: tongs.EffectNetwork, Host: host})
-		what = append(what, host)
+	for _, e := range need.Effects {
+		what = append(what, e.Host)
 	}
 	for _, d := range res.Report.Denied {
 		kind := map[string]tongs.EffectKind{"read": tongs.EffectRead, "write": tongs.EffectWrite}[d.Kind]
@@ -392,6 +349,9 @@ func (p *process) need(res *sandbox.Result) *tongs.Need {
 		return nil
 	}
 	need.Reason = "the command failed and could not reach " + strings.Join(what, ", ")
+	if len(p.contacts.undecided()) > 0 {
+		need.Reason += "; if you allow a host, commands can also send data there"
+	}
 	return need
 }
 

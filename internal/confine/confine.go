@@ -32,6 +32,10 @@ type Options struct {
 	Private func(host string) bool
 	// Git makes the transfers of git in programs; nil leaves them to the proxy, without credentials.
 	Git *gitrelay.Relay
+	// Known tells a person what a host is, such as "npm's registry", and Methods which methods of plain HTTP a rule limits it to,
+	// nil for no limit. Both may be nil.
+	Known   func(host string) string
+	Methods func(host string) []string
 	// Caches are where build caches are kept, each apart from those of others; the zero value keeps none.
 	Caches sandbox.Caches
 	// Session names the session whose programs share what they keep on copies, for a process that ends with its call. Empty
@@ -71,6 +75,12 @@ func New(opt Options) *Confiner {
 	}
 	if opt.Rules == nil {
 		opt.Rules = func() []tongs.Rule { return nil }
+	}
+	if opt.Known == nil {
+		opt.Known = func(string) string { return "" }
+	}
+	if opt.Methods == nil {
+		opt.Methods = func(string) []string { return nil }
 	}
 	if opt.Private == nil {
 		opt.Private = func(string) bool { return false }
@@ -148,7 +158,7 @@ func (p *process) policy() (sandbox.Policy, error) {
 	} else {
 		p.seal(&pol, cmd, p.effects)
 	}
-	pol.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: p.serve(hosts(p.effects))}
+	pol.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: p.serve()}
 	pol.Found = p.found
 	if err := p.relay(&pol); err != nil {
 		return sandbox.Policy{}, err
@@ -273,15 +283,4 @@ func (c *Confiner) callDir(call *tongs.Call, prefix string) (string, error) {
 		return "", err
 	}
 	return os.MkdirTemp(parent, prefix)
-}
-
-// hosts are the targets that were decided.
-func hosts(effects []tongs.Effect) map[string]bool {
-	set := map[string]bool{}
-	for _, e := range effects {
-		if e.Kind == tongs.EffectNetwork && !e.Unknown {
-			set[strings.ToLower(e.Host)] = true
-		}
-	}
-	return set
 }

@@ -221,7 +221,7 @@ func (c *commands) remarks(set *changeset.Set) (notes []string) {
 
 // remarksOn are what a person should know of a program besides what it changed.
 func (p *process) remarksOn(res *sandbox.Result) (notes []string) {
-	if hosts := p.deniedHosts(); len(hosts) > 0 {
+	if hosts := p.contacts.denied(); len(hosts) > 0 {
 		notes = append(notes, "it tried to reach "+strings.Join(hosts, ", ")+" and could not")
 	}
 	if res.ExitCode != 0 {

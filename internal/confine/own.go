@@ -25,7 +25,7 @@ func (c *Confiner) Own(ctx context.Context, cmd *tongs.Command, host tongs.Permi
 	effects := []tongs.Effect{{Kind: tongs.EffectExecute, Argv: cmd.Argv}}
 	call := &tongs.Call{ID: "own_" + strings.ToLower(rand.Text()[:12])}
 	permit := tongs.NewPermit(ctx, call, effects, c.opt.Workspace.Zones(), host)
-	p := &process{commands: c.commands(permit), cmd: cmd, effects: effects, denied: map[string]bool{}}
+	p := &process{commands: c.commands(permit), cmd: cmd, effects: effects}
 	policy, err := p.policy()
 	if err != nil {
 		return nil, err

@@ -50,7 +50,11 @@ func Read(exit *tongs.Exit) (notes []string, usage *Usage) {
 		}
 	}
 	if len(r.DeniedHosts) > 0 {
-		notes = append(notes, "not reachable from the sandbox: "+strings.Join(r.DeniedHosts, ", "))
+		notes = append(notes, "not reachable from the sandbox: "+strings.Join(r.DeniedHosts, ", ")+
+			"; a person can allow a host with 'tongs allow --network "+r.DeniedHosts[0]+"'")
+	}
+	for _, why := range r.Refused {
+		notes = append(notes, "no connection: "+Plain(why))
 	}
 	notes = append(notes, r.Outside...)
 	u := r.Usage

@@ -204,7 +204,7 @@ func (x *exchange) decide(t network.Target, sends bool, why string, from *url.UR
 			return tongs.Errorf(tongs.CodeNetworkError, "%s, an address of this machine or network, which is not followed; "+
 				"fetch it by its own address if it is meant", reason)
 		}
-		effect.MustAsk, effect.Why = true, WhySpecial
+		effect.MustAsk, effect.Why = true, network.WhySpecial
 	}
 	defer x.clock.hold()()
 	if err := x.permit.Decide(x.ctx, tongs.More{Reason: reason, Effects: []tongs.Effect{effect}}); err != nil {
@@ -213,9 +213,6 @@ func (x *exchange) decide(t network.Target, sends bool, why string, from *url.UR
 	x.sent(t, sends)
 	return nil
 }
-
-// WhySpecial is what a person is told of an address that is not an ordinary public one.
-const WhySpecial = "an address of this machine or network"
 
 func orNone(u *url.URL) *url.URL {
 	if u == nil {

@@ -178,7 +178,7 @@ func TestPrivateAddresses(t *testing.T) {
 		}
 	}
 	last := g.asked[len(g.asked)-1]
-	if !last.MustAsk || last.Why != egress.WhySpecial {
+	if !last.MustAsk || last.Why != network.WhySpecial {
 		t.Errorf("asked: %+v", last)
 	}
 }

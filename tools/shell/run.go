@@ -11,6 +11,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/programoutput"
 	"github.com/tongs-ai/tongs/internal/shellsyntax"
+	"github.com/tongs-ai/tongs/network"
 )
 
 const titleRunes = 80
@@ -164,7 +165,24 @@ func (s *Set) analyse(at place, callDir tongs.Path, in Input) (*shellsyntax.Anal
 		return nil, look.undecided
 	}
 	look.add(a)
+	markPrivate(a.Effects)
 	return a, nil
+}
+
+// markPrivate marks connections to hosts that are addresses of this machine or network as they are written.
+func markPrivate(effects []tongs.Effect) {
+	for i := range effects {
+		e := &effects[i]
+		if e.Kind != tongs.EffectNetwork || e.Unknown {
+			continue
+		}
+		if t, err := network.ParseTarget(e.Host, 443); err == nil && t.Special() {
+			e.Private = true
+			if e.Why == "" {
+				e.Why = network.WhySpecial
+			}
+		}
+	}
 }
 
 func (s *Set) plan(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, error) {

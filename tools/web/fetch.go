@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/network/egress"
 )
 
@@ -202,7 +203,7 @@ func (s *set) planFetch(ctx context.Context, v *tongs.View, in Input) (*tongs.Pl
 	effect.Sends = egress.Sends(req)
 	var why []string
 	if target.Special() && !s.opt.Private(target.Name()) {
-		why = append(why, egress.WhySpecial)
+		why = append(why, network.WhySpecial)
 	}
 	found := s.secrets().find(in.parts()...)
 	slices.Sort(found)
