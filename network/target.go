@@ -3,6 +3,7 @@ package network
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -150,6 +151,16 @@ func (t Target) Special() bool {
 		return Special(addr)
 	}
 	return t.Host == "localhost" || strings.HasSuffix(t.Host, ".localhost")
+}
+
+// privateNames are domains whose names never lead to public addresses.
+var privateNames = []string{".local", ".internal", ".lan", ".intranet", ".home.arpa", ".test"}
+
+// Private reports whether the host, as it is written, can be nothing but this machine or one of its network: Special, or a
+// name that has no meaning elsewhere.
+func (t Target) Private() bool {
+	return t.Special() || !t.address() && (!strings.Contains(t.Host, ".") ||
+		slices.ContainsFunc(privateNames, func(end string) bool { return strings.HasSuffix(t.Host, end) }))
 }
 
 // address reports whether the target is named by its address.

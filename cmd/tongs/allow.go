@@ -20,13 +20,14 @@ import (
 
 // ruleFlags select what new rules are for. Commands are the arguments, not flags.
 type ruleFlags struct {
-	edits, hosts, tools []string
-	yes                 bool
+	edits, hosts, networks, tools []string
+	yes                           bool
 }
 
 func (f *ruleFlags) register(cmd *cobra.Command, verb string) {
 	cmd.Flags().StringArrayVar(&f.edits, "edits", nil, verb+" changes of files that match the `pattern`")
 	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, verb+" requests of the web tools to the `host`")
+	cmd.Flags().StringArrayVar(&f.networks, "network", nil, verb+" connections of commands to the `host` or registry: npm, pypi, go, ...")
 	cmd.Flags().StringArrayVar(&f.tools, "tool", nil, verb+" the `tool`, whatever it does")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
 }
@@ -37,9 +38,10 @@ func (a *app) allowRuleCommand() *cobra.Command {
 		Use: "allow [COMMAND ...]", Short: "Add a rule that allows a command, edits, a host or a tool",
 		Long: "Add rules to your own configuration file that let agents do something without asking. You see the change and confirm it. " +
 			"Each argument is one command pattern of whole words: 'git commit' covers 'git commit -m x'. An allowed command runs " +
-			"directly, so 'tongs undo' cannot undo its changes; without a rule it runs on a copy. Blocked and ask rules, secrets " +
+			"directly, so 'tongs undo' cannot undo its changes; without a rule it runs on a copy. A command can also send data to a host " +
+			"that --network allows. Blocked and ask rules, secrets " +
 			"and protected names take precedence. docs/policy.md describes patterns.",
-		Example: "  tongs allow 'git commit'\n  tongs allow --edits 'src/**'\n  tongs allow --host api.example.com --yes",
+		Example: "  tongs allow 'git commit'\n  tongs allow --edits 'src/**'\n  tongs allow --network npm\n  tongs allow --host api.example.com --yes",
 	}
 	f.register(cmd, "allow")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
@@ -73,7 +75,7 @@ func (f *ruleFlags) lines(d tongs.Decision, commands []string) (list []config.Ru
 			var r config.RuleLine
 			if r, err = config.ParseRuleLine(fmt.Sprintf("%s %s %s", d, kind, p)); err == nil {
 				r.Pattern = p // quotes at its ends are part of it
-				if _, err = r.Rule(); err == nil {
+				if _, err = r.Rules(); err == nil {
 					err = narrowEnough(r)
 				}
 			}
@@ -88,16 +90,19 @@ func (f *ruleFlags) lines(d tongs.Decision, commands []string) (list []config.Ru
 		add("edit", f.edits...)
 	}
 	add("host", f.hosts...)
+	add("network", f.networks...)
 	add("tool", f.tools...)
 	if err == nil && len(list) == 0 {
-		err = cli.Usagef("name what the rule is for: a command, as in 'git commit', or --edits, --host or --tool")
+		err = cli.Usagef("name what the rule is for: a command, as in 'git commit', or --edits, --host, --network or --tool")
 	}
 	return list, err
 }
 
 // narrowEnough refuses to allow nearly everything, as grants do: that is for a person to write down in the file.
 func narrowEnough(r config.RuleLine) error {
-	kinds := map[string]tongs.EffectKind{"command": tongs.EffectExecute, "edit": tongs.EffectWrite, "host": tongs.EffectNetwork}
+	kinds := map[string]tongs.EffectKind{
+		"command": tongs.EffectExecute, "edit": tongs.EffectWrite, "host": tongs.EffectNetwork, "network": tongs.EffectNetwork,
+	}
 	kind, ok := kinds[r.Kind]
 	switch {
 	case r.Decision != tongs.PreApproved:
@@ -159,10 +164,11 @@ func (a *app) addRules(ctx context.Context, d tongs.Decision, commands []string,
 
 // overruled refuses a rule that would change nothing, because a stricter one about exactly the same is there.
 func overruled(rules []tongs.Rule, line config.RuleLine) error {
-	want, err := line.Rule()
+	meant, err := line.Rules()
 	if err != nil {
 		return err
 	}
+	want := meant[0]
 	for _, r := range rules {
 		same := r.Tool == want.Tool && r.Pattern == want.Pattern && (r.Tool != "" || r.Effects&want.Effects != 0) && !r.Undoable
 		if same && !r.Fallback && r.Decision > want.Decision {

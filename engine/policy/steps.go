@@ -124,7 +124,7 @@ const (
 	byShadowed
 	bySends
 	byPrivate // an address of this machine or network, which nothing but a rule for that host frees
-	byOther // the effect comes with another one, which is judged by itself
+	byOther   // the effect comes with another one, which is judged by itself
 )
 
 // finding is a judgement before it is put in words.

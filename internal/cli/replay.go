@@ -20,11 +20,11 @@ func ProposedRules(lines, files []string, in io.Reader) (rules []tongs.Rule, err
 		if err != nil {
 			return nil, UsageError{err}
 		}
-		r, err := parsed.Rule()
+		list, err := parsed.Rules()
 		if err != nil {
 			return nil, UsageError{err}
 		}
-		rules = append(rules, r)
+		rules = append(rules, list...)
 	}
 	for _, name := range files {
 		data, err := readProposal(name, in)

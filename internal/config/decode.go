@@ -34,6 +34,7 @@ type layer struct {
 	toolsets    Toolsets
 	writes      *located[Writes]
 	through     []located[string]
+	methods     []MethodLimit
 	web         webLayer
 	checkpoint  *located[Checkpoint]
 }

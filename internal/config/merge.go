@@ -16,6 +16,7 @@ func merge(layers []*layer, opt Options) *Config {
 	c.mergeNotify(layers)
 	c.mergeNumbers(layers)
 	c.mergeSandbox(layers)
+	c.mergeHosts(layers)
 	c.mergeWeb(layers)
 	c.mergeAudit(layers)
 	for _, l := range layers {

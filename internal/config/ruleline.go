@@ -18,13 +18,13 @@ import (
 type RuleLine struct {
 	Decision tongs.Decision
 	// Kind is what Pattern is about: command, path (whatever is done to it), read, write, delete, edit (reading and writing, since
-	// an edit does both), host or tool.
+	// an edit does both), host (of the web tools), network (a host, or a registry, that commands reach) or tool.
 	Kind    string
 	Pattern string
 }
 
 // RuleKinds are the kinds of a RuleLine.
-var RuleKinds = []string{"command", "path", "read", "write", "delete", "edit", "host", "tool"}
+var RuleKinds = []string{"command", "path", "read", "write", "delete", "edit", "host", "network", "tool"}
 
 // ParseRuleLine reads a rule of one line: a decision, what it is about, and a pattern. Quotes around the pattern are taken
 // off.
@@ -60,7 +60,7 @@ func ParseRuleLine(text string) (RuleLine, error) {
 	if r.Pattern == "" {
 		return r, fmt.Errorf("rule %s: say which %s it is about", quote(text), kind)
 	}
-	_, err := r.Rule()
+	_, err := r.Rules()
 	return r, err
 }
 
@@ -74,6 +74,8 @@ func (r RuleLine) keys() []string {
 		return []string{"toolsets", "shell", "rules"}
 	case "host":
 		return []string{"toolsets", "web", "rules"}
+	case "network":
+		return []string{"sandbox", "network", "hosts"}
 	case "tool":
 		return []string{"approval", "tools"}
 	default:
@@ -86,6 +88,9 @@ func (r RuleLine) text(indent int) string {
 	pad := strings.Repeat(" ", indent)
 	if r.Kind == "tool" {
 		return fmt.Sprintf("%s%s: %s\n", pad, quoted(r.Pattern), r.Decision)
+	}
+	if r.Kind == "network" {
+		return fmt.Sprintf("%s- host: %s\n%s  approval: %s\n", pad, quoted(r.Pattern), pad, r.Decision)
 	}
 	s := fmt.Sprintf("%s- pattern: %s\n%s  approval: %s\n", pad, quoted(r.Pattern), pad, r.Decision)
 	switch r.Kind {
@@ -111,17 +116,20 @@ func below(keys []string, indent int) string {
 	return b.String()
 }
 
-// Rule is what the line means in the user's own file. Its Origin says that it is proposed.
-func (r RuleLine) Rule() (tongs.Rule, error) {
+// Rules are what the line means in the user's own file: one rule, or several for the hosts of a registry. Their Origin says
+// that they are proposed.
+func (r RuleLine) Rules() ([]tongs.Rule, error) {
 	rules, err := ReadRules([]byte(r.YAML()), "proposed")
 	if err != nil {
 		if p, ok := errors.AsType[Problem](err); ok {
 			err = errors.New(p.Message)
 		}
-		return tongs.Rule{}, fmt.Errorf("rule %s: %w", quote(r.String()), err)
+		return nil, fmt.Errorf("rule %s: %w", quote(r.String()), err)
 	}
-	rules[0].Origin = "proposed"
-	return rules[0], nil
+	for i := range rules {
+		rules[i].Origin = "proposed"
+	}
+	return rules, nil
 }
 
 // ReadRules reads the rules of a part of a configuration file, as if they stood in the user's own. Anything else that it
@@ -134,7 +142,7 @@ func ReadRules(data []byte, name string) ([]tongs.Rule, error) {
 	}
 	t := l.toolsets
 	if l.mode != nil || l.later != nil || l.notify != nil || l.permissions != nil || l.desc != nil || l.writes != nil ||
-		len(l.zones)+len(l.limits)+len(l.retention)+len(l.through)+len(t.Custom)+len(t.External)+len(t.MCP)+len(t.Workers) > 0 {
+		len(l.zones)+len(l.limits)+len(l.retention)+len(l.through)+len(l.methods)+len(t.Custom)+len(t.External)+len(t.MCP)+len(t.Workers) > 0 {
 		return nil, failed(fmt.Errorf("%s: it says more than rules; only approval and the rules of toolsets can be proposed", name))
 	}
 	if len(l.rules) == 0 {
@@ -146,7 +154,7 @@ func ReadRules(data []byte, name string) ([]tongs.Rule, error) {
 // AddRule returns the content of a configuration file with one more rule. Everything else stays as it is, to the byte. A
 // file that does not say afterwards what it should is an error, and so is a rule that is there already.
 func AddRule(data []byte, r RuleLine) ([]byte, error) {
-	want, err := r.Rule()
+	want, err := r.Rules()
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -154,13 +162,16 @@ func AddRule(data []byte, r RuleLine) ([]byte, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	if slices.Contains(before, policy.RuleID(want)) {
+	expected := slices.Clone(before)
+	for _, rule := range want {
+		expected = append(expected, policy.RuleID(rule))
+	}
+	if !slices.ContainsFunc(expected[len(before):], func(id string) bool { return !slices.Contains(before, id) }) {
 		return nil, tongs.Errorf(tongs.CodeAlreadyExists, "the file has the rule %q already", r.String())
 	}
 	after, err := insertBelow(data, r.keys(), r.text)
 	if err == nil {
 		now, readErr := ruleIDs(after)
-		expected := append(before, policy.RuleID(want))
 		slices.Sort(now)
 		slices.Sort(expected)
 		if err = readErr; err == nil && !slices.Equal(now, expected) {

@@ -24,10 +24,10 @@ func TestRuleLine(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
-		got, err := r.Rule()
+		rules, err := r.Rules()
 		want.Layer, want.Origin = tongs.LayerUser, "proposed"
-		if err != nil || got != want {
-			t.Errorf("%s is %+v (%v)", line, got, err)
+		if err != nil || len(rules) != 1 || rules[0] != want {
+			t.Errorf("%s is %+v (%v)", line, rules, err)
 		}
 	}
 	for _, line := range []string{"", "ask", "maybe command x", "ask comand git", "ask command", "ask host http://x/y", "ask path ~/x", "ask tool a b", `ask command "`, "ask path a\nb: 1"} {
@@ -63,7 +63,7 @@ func TestAddRule(t *testing.T) {
 		"tools":        "approval:\n  tools:\n    shell: ask\n",
 		"windows":      "approval:\r\n  tools:\r\n    shell: ask\r\n",
 	} {
-		for _, line := range []string{"blocked command git push", "ask write src/**", "preApproved host e.f", "blocked tool edit"} {
+		for _, line := range []string{"blocked command git push", "ask write src/**", "preApproved host e.f", "preApproved network npm", "blocked network e.f:8080", "blocked tool edit"} {
 			r, err := ParseRuleLine(line)
 			if err != nil {
 				t.Fatal(err)
@@ -73,9 +73,9 @@ func TestAddRule(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, line, err)
 				continue
 			}
-			want, _ := r.Rule()
+			rules, _ := r.Rules()
 			ids, err := ruleIDs(after)
-			if err != nil || !slices.Contains(ids, policy.RuleID(want)) {
+			if err != nil || slices.ContainsFunc(rules, func(want tongs.Rule) bool { return !slices.Contains(ids, policy.RuleID(want)) }) {
 				t.Errorf("%s, %s: %v\n%s", name, line, err, after)
 			}
 			for kept := range strings.Lines(file) {

@@ -23,6 +23,8 @@ type Sandbox struct {
 	// Through are directories that programs on a copy write to directly, undecided: caches. A relative one is in the
 	// workspace.
 	Through []string
+	// Methods limit what commands may ask hosts for.
+	Methods []MethodLimit
 }
 
 // Paths returns Through as absolute paths.
@@ -43,6 +45,7 @@ func (l *layer) readSandbox(v value) {
 				l.writes = &located[Writes]{Writes(w), l.origin(v.pos)}
 			}
 		},
+		"network": l.readNetwork,
 		"through": func(v value) {
 			for _, item := range l.list(v) {
 				if text, ok := l.text(item); ok {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/config"
 )
 
@@ -95,5 +96,52 @@ func TestWorkspaceCannotMakeUndoForget(t *testing.T) {
 	}
 	if c := s.managed("limits: {journalBytes: 64MiB}\n").load(); c.Limits.JournalBytes != 64<<20 {
 		t.Errorf("the administrator's is %d", c.Limits.JournalBytes)
+	}
+}
+
+// Hosts of commands are allowed by a person's own file only; any file can ask for them, block them or limit their methods.
+func TestHostsOfCommands(t *testing.T) {
+	network := tongs.Kinds(tongs.EffectNetwork)
+	s := newSite(t).user("sandbox:\n  network:\n    hosts:\n      - npm\n      - mirror.example:8081\n      - {host: plain.example, methods: [GET, HEAD]}\n      - {host: evil.example, approval: blocked}\n")
+	s.workspace("sandbox: {network: {hosts: [pypi, {host: go, approval: ask}, {host: plain.example, approval: ask, methods: [GET]}]}}\n")
+	for _, trusted := range []bool{false, true} {
+		if trusted {
+			s.trust()
+		}
+		c := s.load()
+		allowed, asked, blocked := map[string]int{}, []string{}, []string{}
+		for _, r := range c.Rules {
+			switch {
+			case r.Effects != network:
+			case r.Decision == tongs.PreApproved && !r.Untrusted:
+				allowed[r.Pattern+" "+r.Toolset]++
+			case r.Decision == tongs.Ask:
+				asked = append(asked, r.Pattern+r.Toolset)
+			case r.Decision == tongs.Blocked:
+				blocked = append(blocked, r.Pattern+r.Toolset)
+			}
+		}
+		for _, host := range []string{"registry.npmjs.org", "registry.yarnpkg.com", "mirror.example:8081", "plain.example"} {
+			if allowed[host+" shell"] != 1 || allowed[host+" code"] != 1 {
+				t.Errorf("%s: allowed %v", host, allowed)
+			}
+		}
+		if len(allowed) != 8 || !slices.Equal(asked, []string{"proxy.golang.org", "sum.golang.org", "plain.example"}) || !slices.Equal(blocked, []string{"evil.example"}) {
+			t.Errorf("allowed %v, asked %v, blocked %v", allowed, asked, blocked)
+		}
+		if got := c.Sandbox.MethodsFor("plain.example"); !slices.Equal(got, []string{"GET"}) || c.Sandbox.MethodsFor("registry.npmjs.org") != nil {
+			t.Errorf("methods %v", got)
+		}
+		if !slices.ContainsFunc(c.Ignored, func(i config.Ignored) bool { return strings.Contains(i.What, "pypi.org") }) {
+			t.Errorf("trusted %t: ignored %v", trusted, c.Ignored)
+		}
+	}
+	for wrong, says := range map[string]string{
+		"npn": "did you mean npm?", "{approval: ask}": "needs a host", "{host: npm, methods: [POST]}": "GET", "https://npm.example": "URL",
+		"{host: npm, approval: blocked, methods: [GET]}": "whatever the method",
+	} {
+		if msg := newSite(t).user("sandbox: {network: {hosts: [" + wrong + "]}}\n").fail(); !strings.Contains(msg, says) {
+			t.Errorf("%s: %s", wrong, msg)
+		}
 	}
 }

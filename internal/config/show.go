@@ -42,6 +42,9 @@ func (c *Config) Settings() []Setting {
 	if len(c.Sandbox.Through) > 0 {
 		add("sandbox.through", c.Sandbox.Through)
 	}
+	for _, m := range c.Sandbox.Methods {
+		list = append(list, Setting{"sandbox.network.methods." + m.Host, strings.Join(m.Methods, ", "), m.Origin})
+	}
 	for _, s := range limitSettings {
 		add("limits."+s.key, s.show(*c.Limits.fields()[s.key]))
 	}

@@ -82,7 +82,7 @@ func (p *process) decideHost(ctx context.Context, t network.Target) network.Deci
 	e := t.Effect()
 	e.Why = p.opt.Known(e.Host)
 	private := p.opt.Private(e.Host)
-	if e.Private = t.Special() && !private; e.Private {
+	if e.Private = t.Private() && !private; e.Private && e.Why == "" {
 		e.Why = network.WhySpecial
 	}
 	if err := p.mayReach(ctx, e); err != nil {

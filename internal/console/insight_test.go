@@ -45,11 +45,11 @@ func (f *ruleFile) draft(lines []string) (*RuleDraft, []byte, error) {
 		if err != nil {
 			return nil, nil, tongs.Errorf(tongs.CodeInvalidArgs, "%w", err)
 		}
-		rule, err := r.Rule()
+		rules, err := r.Rules()
 		if err != nil {
 			return nil, nil, err
 		}
-		d.Rules = append(d.Rules, rule)
+		d.Rules = append(d.Rules, rules...)
 		if after, err = config.AddRule(after, r); err != nil {
 			return d, nil, err
 		}

@@ -84,11 +84,11 @@ func (f *ruleFile) draft(lines []string) (*webconsole.RuleDraft, []byte, error) 
 		if err != nil {
 			return nil, nil, tongs.Errorf(tongs.CodeInvalidArgs, "%w", err)
 		}
-		rule, err := r.Rule()
+		rules, err := r.Rules()
 		if err != nil {
 			return nil, nil, tongs.Errorf(tongs.CodeInvalidArgs, "%w", err)
 		}
-		parsed, d.Rules = append(parsed, r), append(d.Rules, rule)
+		parsed, d.Rules = append(parsed, r), append(d.Rules, rules...)
 	}
 	path, before, err := f.read()
 	if err != nil {

@@ -176,7 +176,7 @@ func markPrivate(effects []tongs.Effect) {
 		if e.Kind != tongs.EffectNetwork || e.Unknown {
 			continue
 		}
-		if t, err := network.ParseTarget(e.Host, 443); err == nil && t.Special() {
+		if t, err := network.ParseTarget(e.Host, 443); err == nil && t.Private() {
 			e.Private = true
 			if e.Why == "" {
 				e.Why = network.WhySpecial
