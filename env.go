@@ -185,6 +185,9 @@ type Command struct {
 	Build bool
 	// Server names the tool server that the program is: it has a build cache of its own.
 	Server string
+	// Ports has programs of one session that set it reach one another at localhost: a port that one listens on in the
+	// background is there for those that are started later.
+	Ports bool
 	// Effects are what the tool knows, at this moment, that the program would do. One that nobody decided, or that was
 	// decided in another state, is a *Need and nothing runs: what was planned may have changed while a person was asked.
 	Effects []Effect

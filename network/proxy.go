@@ -241,12 +241,15 @@ func closeWrite(c net.Conn) {
 
 // refuse answers a program with the sentence that a person would read.
 func refuse(w http.ResponseWriter, err error) {
-	message := err.Error()
-	if e, ok := errors.AsType[*tongs.Error](err); ok {
-		message = e.Message
-	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Tongs-Refused", "true")
 	w.WriteHeader(http.StatusForbidden)
-	fmt.Fprintf(w, "tongs: %s\n", message)
+	_, _ = io.WriteString(w, refusal(err))
+}
+
+func refusal(err error) string {
+	if e, ok := errors.AsType[*tongs.Error](err); ok {
+		return fmt.Sprintf("tongs: %s\n", e.Message)
+	}
+	return fmt.Sprintf("tongs: %s\n", err)
 }

@@ -153,6 +153,11 @@ func (t Target) Special() bool {
 	return t.Host == "localhost" || strings.HasSuffix(t.Host, ".localhost")
 }
 
+// Loopback reports whether the host, as it is written, is what every machine calls itself.
+func (t Target) Loopback() bool {
+	return t.Host == "localhost" || t.Host == "127.0.0.1" || t.Host == "::1"
+}
+
 // privateNames are domains whose names never lead to public addresses.
 var privateNames = []string{".local", ".internal", ".lan", ".intranet", ".home.arpa", ".test"}
 

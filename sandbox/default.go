@@ -143,6 +143,7 @@ func (b *builder) addEnv() {
 			b.setEnv(name, value)
 		}
 	}
+	b.pol.Env = append(b.pol.Env, b.registries().Environ()...)
 	b.setEnv("PATH", strings.Join(b.path, string(os.PathListSeparator)))
 	b.setEnv("USER", "sandbox")
 	b.setEnv("LOGNAME", "sandbox")

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"context"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -45,6 +47,8 @@ type plan struct {
 	// over are the layers of the trees that are held back, cache is that of a copy's build cache; nil where there are none.
 	over  *Layers
 	cache *slot
+	// serving answers the ports whose listening sockets init sends.
+	serving map[uint16]func(context.Context, net.Listener) error
 }
 
 func (p *plan) lacks(prop Property, why string) {
@@ -56,6 +60,7 @@ func (p *plan) lacks(prop Property, why string) {
 func newPlan(tier string, cmd *Cmd, res *resolved) *plan {
 	pol := &cmd.Policy
 	p := &plan{tier: tier, pol: pol, res: res, limits: pol.Limits.withDefaults(), lacking: map[Property]bool{}, seen: identity}
+	p.serving = map[uint16]func(context.Context, net.Listener) error{}
 	p.spec = launch.Spec{
 		Namespaces: tier == TierA, Argv: cmd.Argv, Env: slices.Clone(pol.Env), Dir: res.dir, Cores: p.limits.Cores,
 		Processes: positive(p.limits.PIDs),
@@ -178,11 +183,12 @@ func (p *plan) tierA() {
 		p.spec.Loopback = true
 	case NetworkProxy:
 		p.layers = append(p.layers, "network namespace with a proxy")
-		p.spec.Loopback, p.spec.Listen = true, proxyPort
+		p.spec.Loopback, p.spec.Listen, p.serving[proxyPort] = true, proxyPort, p.pol.Network.Serve
 		p.spec.Env = withProxy(p.spec.Env)
 	case NetworkOpen:
 		p.layers = append(p.layers, "open network")
 	}
+	p.forward()
 	if p.mapped {
 		p.layers = append(p.layers, "a user that nobody else is")
 	} else if os.Geteuid() == 0 {
@@ -199,6 +205,19 @@ func (p *plan) tierA() {
 	}
 	if home := lookupEnv(p.spec.Env, "HOME"); strings.HasPrefix(home, "/tmp/") {
 		p.add(launch.Mount{Kind: launch.MakeDir, Target: filepath.Clean(home), Optional: true})
+	}
+}
+
+// maxForwards is how many ports are forwarded into a sandbox.
+const maxForwards = 64
+
+// forward plans the ports that this process answers. The first of several for one port counts.
+func (p *plan) forward() {
+	for _, f := range p.pol.Network.Forwards {
+		if p.pol.Network.Mode != NetworkOpen && f.Port != 0 && f.Port != proxyPort && p.serving[f.Port] == nil && len(p.serving) < maxForwards {
+			p.spec.Forward = append(p.spec.Forward, f.Port)
+			p.serving[f.Port] = f.Serve
+		}
 	}
 }
 
@@ -372,7 +391,11 @@ func (p *plan) inside() {
 		p.add(launch.Mount{Kind: launch.MountSelf, Target: path, Attr: unix.MOUNT_ATTR_RDONLY})
 	}
 	for _, path := range p.res.hidden {
-		p.add(launch.Mount{Kind: launch.MountMask, Target: path})
+		m := launch.Mount{Kind: launch.MountMask, Target: path}
+		if p.pol.Redact != nil {
+			m.Source = p.pol.Redact(path)
+		}
+		p.add(m)
 	}
 	for _, path := range p.res.sockets {
 		p.add(launch.Mount{Kind: launch.MountMask, Target: path, Optional: true})

@@ -22,6 +22,8 @@ type Policy struct {
 	// ProtectedNames and HiddenNames are names that are protected or hidden wherever they are in a writable or ReadOnly
 	// tree, at any depth: one or more names separated by slashes, in which * stands for any part of a name.
 	ProtectedNames, HiddenNames []string
+	// Redact, where it is set, returns what is shown of a hidden file instead of nothing; "" shows nothing.
+	Redact func(path string) string
 	// Exempt are paths that these names do not hold for, because they were approved.
 	Exempt []string
 	// Cache is a writable tree in which these names mean nothing: nobody obeys what lies in a cache. It is inside no other
@@ -62,6 +64,15 @@ type Network struct {
 	// Serve answers the connections of a program whose mode is proxy: to the program the listener is 127.0.0.1:3128,
 	// and the usual variables (HTTPS_PROXY, ...) name it; Serve runs in this process. It returns when ctx ends, which
 	// is when the program did.
+	Serve func(ctx context.Context, l net.Listener) error
+	// Forwards are ports of the program's own loopback interface that this process answers, in any mode but open. Other
+	// programs of the sandbox cannot listen on them.
+	Forwards []Forward
+}
+
+// Forward is a port of 127.0.0.1 in the sandbox. Serve is as that of a Network.
+type Forward struct {
+	Port  uint16
 	Serve func(ctx context.Context, l net.Listener) error
 }
 

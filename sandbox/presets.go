@@ -1,12 +1,15 @@
 package sandbox
 
 import (
+	"cmp"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/tongs-ai/tongs/internal/hostpath"
+	"github.com/tongs-ai/tongs/internal/registries"
 )
 
 // preset prepares a policy for a toolchain.
@@ -52,7 +55,13 @@ func presetGo(b *builder, _ string) {
 		}
 		mod = filepath.Join(filepath.SplitList(path)[0], "pkg", "mod")
 	}
-	proxy := "https://proxy.golang.org,direct"
+	set := b.registries().Go()
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if name != "GOPROXY" {
+			b.setEnv(name, set[name])
+		}
+	}
+	proxy := cmp.Or(set["GOPROXY"], "https://proxy.golang.org,direct")
 	if have := filepath.Join(mod, "cache", "download"); exists(have) {
 		b.readable(have)
 		proxy = "file://" + filepath.ToSlash(have) + "," + proxy
@@ -65,6 +74,10 @@ func presetNode(b *builder, _ string) {
 		return
 	}
 	b.setEnv("npm_config_cache", b.cache("npm"))
+	if settings := b.registries().NPM(); settings != "" {
+		b.pol.Files[npmConfig] = settings // below the settings of a project, as the user's own are
+		b.setEnv("npm_config_globalconfig", npmConfig)
+	}
 	b.setEnv("npm_config_update_notifier", "false")
 	b.setEnv("npm_config_fund", "false")
 	b.setEnv("YARN_CACHE_FOLDER", b.cache("yarn"))
@@ -74,9 +87,20 @@ func presetNode(b *builder, _ string) {
 	b.setEnv("BUN_INSTALL_CACHE_DIR", b.cache("bun"))
 }
 
+// npmConfig is where npm finds what of the user's settings is no secret.
+const npmConfig = "/etc/tongs-npmrc"
+
+// registries is where the user's own package registries are named. What programs see of it has no credentials.
+func (b *builder) registries() registries.Place {
+	return registries.Place{Home: b.home, Getenv: func(name string) string { return b.env[name] }}
+}
+
 func presetPython(b *builder, _ string) {
 	if !b.interpreter("python3", "python", "pip", "pip3", "uv", "poetry") {
 		return
+	}
+	if settings := b.registries().Pip(); settings != "" {
+		b.pol.Files["/etc/pip.conf"] = settings
 	}
 	b.setEnv("PIP_CACHE_DIR", b.cache("pip"))
 	b.setEnv("PIP_DISABLE_PIP_VERSION_CHECK", "1")

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -44,6 +45,7 @@ type running struct {
 	ended   *launch.Done
 	failed  error
 	master  *os.File
+	asked   asked
 }
 
 // start starts a command in a tier that was tried.
@@ -205,6 +207,7 @@ func (run *running) limitTime() {
 func (run *running) listen(std *streams) {
 	ready := sync.OnceFunc(func() { close(run.ready) })
 	defer close(run.over)
+	defer run.asked.close()
 	defer ready()
 	for {
 		kind, payload, fds, err := run.ctl.read()
@@ -215,7 +218,10 @@ func (run *running) listen(std *streams) {
 		run.mu.Lock()
 		switch kind {
 		case launch.MsgListener:
-			run.serve(fds)
+			run.serve(string(payload), fds)
+			fds = nil
+		case launch.MsgAnswer:
+			run.asked.answer(payload, fds)
 			fds = nil
 		case launch.MsgTerminal:
 			run.master = std.terminal(fds)
@@ -246,12 +252,14 @@ func (run *running) listen(std *streams) {
 }
 
 // serve hands the listening socket to whoever answers for the network.
-func (run *running) serve(fds []int) {
-	if len(fds) != 1 {
+func (run *running) serve(port string, fds []int) {
+	number, err := strconv.ParseUint(port, 10, 16)
+	serve := run.plan.serving[uint16(number)]
+	if err != nil || serve == nil || len(fds) != 1 {
 		closeAll(fds)
 		return
 	}
-	f := os.NewFile(uintptr(fds[0]), "proxy")
+	f := os.NewFile(uintptr(fds[0]), "listener")
 	defer f.Close()
 	l, err := net.FileListener(f)
 	if err != nil {
@@ -261,7 +269,7 @@ func (run *running) serve(fds []int) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = run.plan.pol.Network.Serve(ctx, l)
+		_ = serve(ctx, l)
 	}()
 	run.stop = append(run.stop, func() {
 		cancel()

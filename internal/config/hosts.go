@@ -87,7 +87,7 @@ func (l *layer) hostsOf(v value, name string) []string {
 	if g, ok := network.FindGroup(name); ok {
 		return g.Hosts
 	}
-	if bare, _, _ := strings.Cut(name, ":"); !strings.ContainsAny(name, ".*[/") && bare != "localhost" {
+	if !strings.ContainsAny(name, ".:*[/") && name != "localhost" {
 		hint := groupNames()
 		if near := nearest.Word(name, strings.Split(hint, ", ")); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", near)

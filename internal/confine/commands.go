@@ -54,6 +54,9 @@ func (c *commands) Start(ctx context.Context, cmd *tongs.Command) (tongs.Process
 		c.leaves(p)
 		return nil, errOver
 	}
+	if cmd.Ports {
+		c.jobs.add(c.permit.Call().Session, p)
+	}
 	return p, nil
 }
 

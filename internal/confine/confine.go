@@ -14,6 +14,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/hostpath"
+	"github.com/tongs-ai/tongs/internal/registries"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/network/gitrelay"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -36,6 +37,8 @@ type Options struct {
 	// nil for no limit. Both may be nil.
 	Known   func(host string) string
 	Methods func(host string) []string
+	// Mirrors are registries that the user's or the project's configuration expects at localhost; nil is none.
+	Mirrors func() []network.Target
 	// Caches are where build caches are kept, each apart from those of others; the zero value keeps none.
 	Caches sandbox.Caches
 	// Session names the session whose programs share what they keep on copies, for a process that ends with its call. Empty
@@ -66,7 +69,10 @@ type Options struct {
 }
 
 // Confiner runs commands for calls. It is safe for concurrent use.
-type Confiner struct{ opt Options }
+type Confiner struct {
+	opt  Options
+	jobs sharing
+}
 
 // New returns a Confiner.
 func New(opt Options) *Confiner {
@@ -78,6 +84,9 @@ func New(opt Options) *Confiner {
 	}
 	if opt.Known == nil {
 		opt.Known = func(string) string { return "" }
+	}
+	if opt.Mirrors == nil {
+		opt.Mirrors = func() []network.Target { return nil }
 	}
 	if opt.Methods == nil {
 		opt.Methods = func(string) []string { return nil }
@@ -150,6 +159,7 @@ func (p *process) policy() (sandbox.Policy, error) {
 	if p.background {
 		pol.Limits.Wall = -1
 	}
+	pol.Redact = registries.Redact
 	if cmd.Full || slices.ContainsFunc(p.effects, func(e tongs.Effect) bool { return e.Confined }) {
 		pol.Require = sandbox.Properties()
 	}
@@ -158,7 +168,7 @@ func (p *process) policy() (sandbox.Policy, error) {
 	} else {
 		p.seal(&pol, cmd, p.effects)
 	}
-	pol.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: p.serve()}
+	pol.Network = sandbox.Network{Mode: sandbox.NetworkProxy, Serve: p.proxy(), Forwards: p.forwards()}
 	pol.Found = p.found
 	if err := p.relay(&pol); err != nil {
 		return sandbox.Policy{}, err

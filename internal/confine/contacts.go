@@ -65,15 +65,20 @@ func (c *contacts) refuse(why string) {
 	}
 }
 
-// serve answers the program's connections: those to decided hosts, and no others.
-func (p *process) serve() func(context.Context, net.Listener) error {
-	guard := *p.opt.Guard
-	guard.Log = p.logged(guard.Log)
-	proxy := &network.Proxy{Guard: &guard, Decide: p.decideHost}
-	if p.git = p.transfers(&guard); p.git != nil {
+// proxy answers the program's connections: those to decided hosts, and no others.
+func (p *process) proxy() func(context.Context, net.Listener) error {
+	proxy := &network.Proxy{Guard: p.guard(), Decide: p.decideHost}
+	if p.git = p.transfers(proxy.Guard); p.git != nil {
 		proxy.First = p.git.Answer
 	}
 	return proxy.Serve
+}
+
+// guard makes the program's connections, and tells of each.
+func (p *process) guard() *network.Guard {
+	guard := *p.opt.Guard
+	guard.Log = p.logged(guard.Log)
+	return &guard
 }
 
 // decideHost decides a connection of the program. A name is resolved only once it may be reached: looking it up tells somebody
@@ -82,8 +87,8 @@ func (p *process) decideHost(ctx context.Context, t network.Target) network.Deci
 	e := t.Effect()
 	e.Why = p.opt.Known(e.Host)
 	private := p.opt.Private(e.Host)
-	if e.Private = t.Private() && !private; e.Private && e.Why == "" {
-		e.Why = network.WhySpecial
+	if e.Private = t.Private() && !private; e.Private {
+		e.Why = strings.TrimPrefix(e.Why+"; "+network.WhySpecial, "; ")
 	}
 	if err := p.mayReach(ctx, e); err != nil {
 		return network.Decision{Err: err}

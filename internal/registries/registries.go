@@ -210,3 +210,32 @@ func host(u *url.URL) string {
 	}
 	return name + ":" + port
 }
+
+// boolean are values that cannot be a credential.
+var (
+	plainKey = regexp.MustCompile(`^[a-z][a-z-]*$`)
+	boolean  = regexp.MustCompile(`^(true|false)$`)
+)
+
+// Redact is what a program may see of a .npmrc: the registries, without credentials, and settings that are true or false. It is
+// empty for other files, and where nothing is left.
+func Redact(file string) string {
+	if filepath.Base(file) != ".npmrc" {
+		return ""
+	}
+	var b strings.Builder
+	for line := range strings.Lines(content(file)) {
+		key, value, ok := setting(line)
+		value = strings.TrimSpace(value)
+		switch {
+		case !ok:
+		case npmKeys.MatchString(key) && !strings.ContainsAny(key, " \t"):
+			if named := (source{}).named(key, value); len(named) == 1 {
+				b.WriteString(key + "=" + named[0].URL + "\n")
+			}
+		case plainKey.MatchString(key) && boolean.MatchString(value):
+			b.WriteString(key + "=" + value + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,6 +1,7 @@
 package registries
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,5 +57,48 @@ func TestRegistriesAreRead(t *testing.T) {
 	}
 	if len(p.User("npm")) != 2 {
 		t.Errorf("the user's own for npm: %v", p.User("npm"))
+	}
+}
+
+// What a program sees of a .npmrc names registries, and nothing that lets anybody in.
+func TestRedactedNpmrc(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, ".npmrc", "; a comment with secret\nregistry=https://me:secret@npm.corp.example/x/?token=secret#secret\n@team:registry=https://team.example/\n"+
+		"//npm.corp.example/:_authToken=secret\n_auth = secret\nemail=me@secret.example\nsave-exact=true\nalways-auth = false\n"+
+		"cafile=/secret\n//x/:registry=https://secret.example/\nscript-shell=/bin/secret\nregistry=${SECRET}\n@a b:registry=http://secret.example\n")
+	want := "registry=https://npm.corp.example/x/\n@team:registry=https://team.example/\nsave-exact=true\nalways-auth=false\n"
+	if got := Redact(filepath.Join(dir, ".npmrc")); got != want {
+		t.Errorf("shown:\n%s\nwant:\n%s", got, want)
+	}
+	write(t, dir, ".env", "registry=https://npm.corp.example/\n")
+	if got := Redact(filepath.Join(dir, ".env")); got != "" {
+		t.Errorf("shown of .env: %q", got)
+	}
+	if err := os.Symlink(".npmrc", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if got := Redact(filepath.Join(dir, "link")); got != "" {
+		t.Errorf("shown of a link: %q", got)
+	}
+}
+
+// What programs get of the user's settings says where packages come from, and nothing that lets anybody in.
+func TestSettingsForPrograms(t *testing.T) {
+	home := t.TempDir()
+	write(t, home, ".config/pip/pip.conf", "[global]\nindex_url = https://u:secret@pip.example/simple\nextra-index-url =\n    https://one.example/simple\n    https://u:secret@two.example/simple?secret\ntrusted-host = pip.example\n    one.example:8080\nclient-cert = /secret\n  secret\n")
+	write(t, home, ".config/go/env", "GOPROXY=https://u:secret@go.example|https://two.example/x?secret,direct\nGOSUMDB=off\nGOFLAGS=-secret\n")
+	env := map[string]string{"GOPRIVATE": "*.corp.example", "PIP_EXTRA_INDEX_URL": "https://u:secret@a.example/ https://b.example/", "NPM_CONFIG_REGISTRY": "https://:secret@npm.example/"}
+	p := Place{Home: home, Getenv: func(name string) string { return env[name] }}
+	pip := "[global]\nindex-url = https://pip.example/simple\nextra-index-url = https://one.example/simple\n    https://two.example/simple\ntrusted-host = pip.example\n    one.example:8080\n"
+	if got := p.Pip(); got != pip {
+		t.Errorf("pip:\n%s\nwant:\n%s", got, pip)
+	}
+	golang := map[string]string{"GOPROXY": "https://go.example|https://two.example/x,direct", "GOSUMDB": "off", "GOPRIVATE": "*.corp.example"}
+	if got := p.Go(); !maps.Equal(got, golang) {
+		t.Errorf("go: %v", got)
+	}
+	environ := []string{"NPM_CONFIG_REGISTRY=https://npm.example/", "PIP_EXTRA_INDEX_URL=https://a.example/ https://b.example/"}
+	if got := p.Environ(); !slices.Equal(got, environ) {
+		t.Errorf("environment: %q", got)
 	}
 }

@@ -53,6 +53,7 @@ type JobStatus struct {
 	Signal   string `json:"signal,omitempty"`
 	Duration int64  `json:"duration" jsonschema:"Milliseconds until now, or until it ended."`
 	Output   int64  `json:"output" jsonschema:"Bytes written so far."`
+	Ports    []int  `json:"ports,omitempty" jsonschema:"Ports of localhost that later commands reach it at."`
 }
 
 // Present tells how the jobs are.
@@ -64,7 +65,7 @@ func (o *JobsOutput) Present(r *tongs.Result) {
 		r.Title = fmt.Sprintf("%d jobs", len(o.Jobs))
 		var lines []string
 		for _, j := range o.Jobs {
-			lines = append(lines, fmt.Sprintf("%s  %s  %s", j.ID, j.state(), programoutput.Short(j.Command, titleRunes)))
+			lines = append(lines, fmt.Sprintf("%s  %s  %s%s", j.ID, j.state(), programoutput.Short(j.Command, titleRunes), j.listens()))
 		}
 		if r.Content = strings.Join(lines, "\n"); r.Content == "" {
 			r.Content = "(no jobs)"
@@ -73,7 +74,7 @@ func (o *JobsOutput) Present(r *tongs.Result) {
 	}
 	job := o.Jobs[0]
 	r.Title = job.ID + ": " + programoutput.Short(job.Command, titleRunes)
-	remarks := []string{job.ID + " " + job.state()}
+	remarks := []string{job.ID + " " + job.state() + job.listens()}
 	if o.Lost > 0 {
 		remarks = append(remarks, o.lost())
 	}
@@ -112,7 +113,30 @@ func (j *job) status() JobStatus {
 		st.Running, st.ExitCode, st.Signal, st.Duration = false, exit.Code, exit.Signal, exit.Duration.Milliseconds()
 	}
 	st.Output = j.out.read(0).next
+	if st.Running {
+		st.Ports = j.ports()
+	}
 	return st
+}
+
+// ports are those that the job listens on, which later commands reach.
+func (j *job) ports() []int {
+	if p, ok := j.proc.(interface{ Ports() []int }); ok {
+		return p.Ports()
+	}
+	return nil
+}
+
+// listens says which ports later commands reach.
+func (j JobStatus) listens() string {
+	if len(j.Ports) == 0 {
+		return ""
+	}
+	var names []string
+	for _, port := range j.Ports {
+		names = append(names, fmt.Sprintf("localhost:%d", port))
+	}
+	return "  (later commands reach it at " + strings.Join(names, ", ") + ")"
 }
 
 func (s *Set) jobsTool() (tongs.Tool, error) {

@@ -256,7 +256,7 @@ func (s *Set) run(ctx context.Context, env *tongs.Env, in Input) (Output, error)
 	markNew(env.Files, a.Effects)
 	cmd := &tongs.Command{
 		Argv: []string{s.opt.Shell, "-c", in.Command}, Dir: at.dir, Env: environ(at.vars), TTY: in.PTY,
-		ReadOnly: a.ReadOnly, Full: s.freeRead(ctx, a), Effects: a.Effects,
+		ReadOnly: a.ReadOnly, Full: s.freeRead(ctx, a), Effects: a.Effects, Ports: true,
 	}
 	if in.Stdin != "" {
 		cmd.Stdin = strings.NewReader(in.Stdin)
@@ -341,7 +341,7 @@ func (s *Set) startJob(ctx context.Context, env *tongs.Env, in Input, cmd *tongs
 	}
 	out := Output{
 		Stdout: stdout.Excerpt(), ExitCode: -1, Duration: time.Since(j.started).Milliseconds(), Job: j.id, Cursor: got.next,
-		command: in.Command, remarks: []string{"running as the job " + j.id + "; shell_jobs looks after it"},
+		command: in.Command, remarks: []string{"running as the job " + j.id + "; shell_jobs looks after it" + j.status().listens()},
 	}
 	if exit, ok := j.ended(); ok {
 		out.ExitCode, out.Signal, out.Duration, out.exit = exit.Code, exit.Signal, exit.Duration.Milliseconds(), exit

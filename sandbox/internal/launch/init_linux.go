@@ -124,7 +124,7 @@ func (p *initProcess) receive(keeper conn) (trees []int, err error) {
 // lifeline kills everything when the host says so, or is gone.
 func (p *initProcess) lifeline() {
 	for {
-		kind, _, _, err := p.conn.read()
+		kind, payload, _, err := p.conn.read()
 		switch {
 		case err != nil:
 			p.killAll()
@@ -134,6 +134,8 @@ func (p *initProcess) lifeline() {
 			unix.Exit(137)
 		case kind == MsgKill:
 			p.killAll()
+		case kind == MsgAsk && p.spec.Loopback:
+			p.answer(payload)
 		}
 	}
 }
@@ -165,6 +167,11 @@ func (p *initProcess) prepare(trees []int) (files []uintptr, err error) {
 	if s.Listen != 0 {
 		if err := p.listen(s.Listen); err != nil {
 			return nil, step("listening for the proxy", err)
+		}
+	}
+	for _, port := range s.Forward {
+		if err := p.listen(port); err != nil {
+			return nil, step("listening on the port "+itoa(int(port)), err)
 		}
 	}
 	if s.Root != "" {
@@ -249,7 +256,7 @@ func (p *initProcess) listen(port uint16) error {
 	if err := unix.Listen(s, 128); err != nil {
 		return err
 	}
-	p.send(MsgListener, nil, s)
+	p.send(MsgListener, []byte(itoa(int(port))), s)
 	return nil
 }
 

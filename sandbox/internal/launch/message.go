@@ -15,6 +15,7 @@ const (
 	MsgTrees Kind = 'T' // descriptors of detached mounts, in order
 	MsgSpec  Kind = 'S' // the encoded Spec
 	MsgKill  Kind = 'K' // kill everything, then report
+	MsgAsk   Kind = 'Q' // a Question
 )
 
 // msgBegin, from the keeper to an init in reserve, carries the descriptors of a run: control, stdin, stdout, stderr.
@@ -22,7 +23,8 @@ const msgBegin Kind = 'B'
 
 // Messages from init to the host.
 const (
-	MsgListener Kind = 'L' // the descriptor of the listening socket
+	MsgListener Kind = 'L' // the descriptor of a listening socket; its port, in decimal
+	MsgAnswer   Kind = 'A' // an Answer, with a socket where one was asked for
 	MsgTerminal Kind = 'P' // the descriptor of the terminal's master
 	MsgSetup    Kind = 'E' // setting up failed; the text says where
 	MsgStale    Kind = 'M' // like MsgSetup, because a path is not what the host saw there: try again with Fresh

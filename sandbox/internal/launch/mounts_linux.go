@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"strings"
@@ -15,6 +16,7 @@ type builder struct {
 	at      string          // where the root is mounted while it is built
 	device  map[uint64]bool // of the file systems that we made: only there may mount points be created
 	blank   int             // a file that cannot be read, or -1
+	shown   int             // how many files stand in for hidden ones
 	missing []string
 }
 
@@ -165,7 +167,7 @@ func (b *builder) mount(m *Mount, source int) error {
 	case MountSelf:
 		return b.self(m)
 	case MountMask:
-		return b.mask(m.Target)
+		return b.mask(m)
 	default:
 		return b.make(m)
 	}
@@ -225,8 +227,8 @@ func (b *builder) self(m *Mount) error {
 const sealed = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC
 
 // mask covers a file or a directory with one that cannot be read.
-func (b *builder) mask(target string) error {
-	at, err := b.open(target)
+func (b *builder) mask(m *Mount) error {
+	at, err := b.open(m.Target)
 	if err != nil {
 		return err
 	}
@@ -238,7 +240,7 @@ func (b *builder) mask(target string) error {
 	var tree int
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		tree, err = newFS("tmpfs", "size=4k,nr_inodes=1,mode=0", sealed)
-	} else if tree, err = b.blankFile(); err == nil {
+	} else if tree, err = b.standIn(m.Source); err == nil {
 		err = setAttr(tree, sealed)
 	}
 	if err != nil {
@@ -246,6 +248,23 @@ func (b *builder) mask(target string) error {
 	}
 	defer unix.Close(tree)
 	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+// standIn returns a new detached mount of a file that is shown instead of a hidden one.
+func (b *builder) standIn(content string) (int, error) {
+	if content == "" {
+		return b.blankFile()
+	}
+	b.shown++
+	fd, err := unix.Openat(b.root, ".shown"+itoa(b.shown), unix.O_CREAT|unix.O_EXCL|unix.O_RDWR|unix.O_CLOEXEC, 0o444)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fd)
+	if n, err := unix.Write(fd, []byte(content)); err != nil || n < len(content) {
+		return -1, cmp.Or(err, error(unix.EIO))
+	}
+	return unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
 }
 
 // blankFile returns a new detached mount of a file without content and without permissions.

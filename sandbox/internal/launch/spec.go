@@ -1,7 +1,7 @@
 package launch
 
 // Version is that of the protocol between host, keeper and init. A launcher of another version is not used.
-const Version = 3
+const Version = 4
 
 // Spec is what init shall do, computed by the host. Zero values switch a part off.
 type Spec struct {
@@ -33,9 +33,10 @@ type Spec struct {
 	Watch Watch
 
 	// Loopback brings the interface up. Listen, when it is not 0, is the port of 127.0.0.1 whose listening socket is
-	// sent to the host.
+	// sent to the host. Forward are further such ports.
 	Loopback bool
 	Listen   uint16
+	Forward  []uint16
 
 	PTY        bool
 	Rows, Cols uint16
@@ -55,7 +56,7 @@ const (
 	MountProc                         // a new procfs
 	MountDevpts                       // a new devpts
 	MountSelf                         // Target on itself: it cannot be renamed, and gets the attributes
-	MountMask                         // nothing readable over Target
+	MountMask                         // nothing readable over Target, or a file with the content Source
 	MakeSymlink                       // not a mount: a link to Source
 	MakeFile                          // not a mount: a read-only file with the content Source
 	MakeDir                           // not a mount: an empty directory
@@ -144,6 +145,10 @@ func (s *Spec) Encode() []byte {
 	s.Watch.encode(e)
 	e.bool(s.Loopback)
 	e.uint(uint64(s.Listen))
+	e.uint(uint64(len(s.Forward)))
+	for _, port := range s.Forward {
+		e.uint(uint64(port))
+	}
 	e.bool(s.PTY)
 	e.uint(uint64(s.Rows))
 	e.uint(uint64(s.Cols))
@@ -173,6 +178,7 @@ func DecodeSpec(b []byte) (*Spec, error) {
 		Memory: d.uint(), Memories: d.strs(), CPU: d.uint(), Disk: d.uint(), Files: d.uint(), Paths: d.strs(),
 	}
 	s.Loopback, s.Listen = d.bool(), uint16(d.uint())
+	s.Forward = list(d, func(d *decoder) uint16 { return uint16(d.uint()) })
 	s.PTY, s.Rows, s.Cols = d.bool(), uint16(d.uint()), uint16(d.uint())
 	s.After = d.int()
 	return s, d.done()

@@ -1,0 +1,2 @@
+// Package packages tests real package managers against mirrors of registries on this machine, through the whole system.
+package packages
