@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/terminal"
@@ -28,25 +30,35 @@ func ExplanationJSON(ex *tongs.Explanation) any {
 	}{*ex, ex.Headline(), effects}
 }
 
-// Explanation shows what a call would do and which rule decides.
+// explained is how far the text of an explanation is from the left.
+const explained = 14
+
+// Explanation shows what a call would do and which rule decides. At a terminal long lines are broken between words.
 func (p *Printer) Explanation(ex *tongs.Explanation) error {
 	var b strings.Builder
+	wide := terminal.Columns(p.Out)
+	fact := func(label, text string) {
+		if wide > 2*explained {
+			text = strings.ReplaceAll(ansi.Wrap(text, wide-explained, ""), "\n", "\n"+strings.Repeat(" ", explained))
+		}
+		fmt.Fprintf(&b, "  %-*s%s\n", explained-2, label, text)
+	}
 	fmt.Fprintf(&b, "%s: %s\n", terminal.Clean(ex.Tool), ex.Headline())
-	fmt.Fprintf(&b, "  %-11s %s\n", "decision:", ex.Decision)
+	fact("decision:", ex.Decision.String())
 	if ex.Via != "" {
-		fmt.Fprintf(&b, "  called as:  %s\n", terminal.Clean(ex.Via))
+		fact("called as:", terminal.Clean(ex.Via))
 	}
 	for i, line := range terminal.EffectLines(approval.ByGravity(ex.Effects)) {
 		label := ""
 		if i == 0 {
 			label = "it would:"
 		}
-		fmt.Fprintf(&b, "  %-11s %s\n", label, line)
+		fact(label, line)
 	}
-	fmt.Fprintf(&b, "  %-11s %s\n", "rule:", terminal.Clean(strings.TrimPrefix(ex.Rule, "rule: ")))
-	fmt.Fprintf(&b, "  %-11s %s\n", "because:", terminal.Clean(ex.Reason))
+	fact("rule:", terminal.Clean(strings.TrimPrefix(ex.Rule, "rule: ")))
+	fact("because:", terminal.Clean(ex.Reason))
 	for _, r := range ex.Repaired {
-		fmt.Fprintf(&b, "  %-11s %s\n", "repaired:", terminal.Clean(r))
+		fact("repaired:", terminal.Clean(r))
 	}
 	_, err := fmt.Fprint(p.Out, b.String())
 	return err

@@ -96,8 +96,8 @@ func others(effects []tongs.Effect) (list []tongs.Effect) {
 // changeWords say what a command did: "deleted old.txt".
 func changeWords(c *tongs.Change) string {
 	text := string(c.Kind) + " " + cleantext.Line(c.Path.String())
-	if c.Protected != "" {
-		text += " (" + cleantext.Line(c.Protected) + ")"
+	if kind, _, _ := strings.Cut(c.Protected, ":"); kind != "" { // the list of changes says why
+		text += " (" + cleantext.Line(kind) + ")"
 	}
 	return text
 }

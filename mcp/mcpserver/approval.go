@@ -87,7 +87,7 @@ func (f *flight) linger(ctx context.Context, q approval.Question) error {
 	if f.server.opt.Hint != nil {
 		hint = f.server.opt.Hint(q.ID)
 	}
-	told := f.wait(fmt.Sprintf("waiting for approval: %s · answer with %s", question.What(&q), hint))
+	told := f.wait(fmt.Sprintf("waiting for approval: %s · %s", hint, question.What(&q))) // the hint first: clients show the beginning of a line
 	if !told || !f.server.opt.Patient {
 		return nil
 	}
@@ -118,6 +118,9 @@ func patience(agents []string) time.Duration {
 // show has the client show the question, and returns its answer and how long it took.
 func (f *flight) show(ctx context.Context, q approval.Question, unread error) (*mcp.ElicitResult, time.Duration, error) {
 	form := formOf(q, f.version, f.session.lasting, unread)
+	if stopsAtEmptyFields(f.session.agents) {
+		onlyAnswer(form)
+	}
 	began := time.Now()
 	if !f.byRounds {
 		res, err := f.client.Elicit(ctx, form)
@@ -194,6 +197,20 @@ func formOf(q approval.Question, version string, lasting bool, unread error) *mc
 	}
 }
 
+// stopsAtEmptyFields reports whether a client does not let a person pass a text field that is empty, so that Enter would end nowhere.
+// Codex does not, as seen in its own interface (test/e2e/clients -screens).
+func stopsAtEmptyFields(agents []string) bool {
+	return len(agents) > 0 && strings.HasPrefix(agents[0], "codex")
+}
+
+// onlyAnswer leaves the one field that is required. What the others are for can be answered elsewhere.
+func onlyAnswer(form *mcp.ElicitParams) {
+	schema := form.RequestedSchema.(*jsonschema.Schema)
+	answer := schema.Properties[fieldAnswer]
+	answer.Enum = slices.DeleteFunc(answer.Enum, func(choice any) bool { return choice == chooseChosen })
+	schema.Properties, schema.PropertyOrder = map[string]*jsonschema.Schema{fieldAnswer: answer}, []string{fieldAnswer}
+}
+
 // choices are what a person can answer, as the form names it.
 func choices(q approval.Question, parts *question.Parts, lasting bool) (list []string) {
 	if q.ChangeCount > 0 {
@@ -230,6 +247,7 @@ func messageOf(q approval.Question, parts *question.Parts, unread error) string 
 	for _, warning := range parts.Warnings {
 		fmt.Fprintf(&b, "! %s\n", cleantext.Cut(warning, maxFormLine))
 	}
+	writeRows(&b, commandRows(parts), maxFormLines)
 	for i, change := range parts.Changes {
 		if i == maxChanges {
 			fmt.Fprintf(&b, "  and %d more\n", q.ChangeCount-i)
@@ -237,14 +255,7 @@ func messageOf(q approval.Question, parts *question.Parts, unread error) string 
 		}
 		fmt.Fprintf(&b, "  %s\n", cleantext.Cut(change, maxFormLine))
 	}
-	body := bodyOf(parts)
-	for i, row := range body {
-		if i == maxFormLines {
-			fmt.Fprintf(&b, "  (%d more lines)\n", len(body)-i)
-			break
-		}
-		fmt.Fprintln(&b, cleantext.Cut(row, maxFormLine))
-	}
+	writeRows(&b, bodyOf(parts), maxFormLines)
 	if parts.Offer != "" {
 		fmt.Fprintf(&b, "To stop being asked about this: %s\n", cleantext.Cut(parts.Offer, maxFormLine))
 	}
@@ -256,13 +267,31 @@ func messageOf(q approval.Question, parts *question.Parts, unread error) string 
 	return b.String()
 }
 
-// bodyOf are the lines that others wrote: the command, the difference, or the arguments.
-func bodyOf(parts *question.Parts) (rows []string) {
-	if parts.Command != "" {
-		for i, l := range strings.Split(parts.Command, "\n") {
-			rows = append(rows, "│ "+[]string{"$ ", "  "}[min(i, 1)]+l)
+// writeRows writes the first of the rows, and how many more there are.
+func writeRows(b *strings.Builder, rows []string, most int) {
+	for i, row := range rows {
+		if i == most {
+			fmt.Fprintf(b, "  (%d more lines)\n", len(rows)-i)
+			break
 		}
+		fmt.Fprintln(b, cleantext.Cut(row, maxFormLine))
 	}
+}
+
+// commandRows are the lines of the command: clients show the first lines of a form only, and without the command nobody knows what
+// the changes are of.
+func commandRows(parts *question.Parts) (rows []string) {
+	if parts.Command == "" {
+		return nil
+	}
+	for i, l := range strings.Split(parts.Command, "\n") {
+		rows = append(rows, "│ "+[]string{"$ ", "  "}[min(i, 1)]+l)
+	}
+	return rows
+}
+
+// bodyOf are the other lines that others wrote: the difference, or the arguments.
+func bodyOf(parts *question.Parts) (rows []string) {
 	diff := question.Compact(parts.Diff, 0) // clients show a few lines only
 	wide := question.GutterWidth(diff)
 	for i, r := range diff {

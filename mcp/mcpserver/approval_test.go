@@ -320,7 +320,7 @@ func TestPatientClientsWait(t *testing.T) {
 			for told := 0; told < 5; { // many times as long as the desk waits
 				<-c.updated
 				c.mu.Lock()
-				if strings.Contains(c.progress[len(c.progress)-1].Message, "answer with tongs approvals approve q") {
+				if strings.Contains(c.progress[len(c.progress)-1].Message, "waiting for approval: tongs approvals approve q") {
 					told++
 				}
 				c.mu.Unlock()

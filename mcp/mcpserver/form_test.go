@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
@@ -156,6 +157,23 @@ func elicited(t *testing.T, version string, form *mcp.ElicitParams, content map[
 	}
 	defer client.Close()
 	return server.Elicit(t.Context(), form)
+}
+
+// A client that does not let a person pass an empty field gets the one that must be filled in.
+func TestFormWithOneField(t *testing.T) {
+	for agent, fields := range map[string]int{"codex-mcp-client": 1, "claude-code": 3, "": 3} {
+		for _, q := range []approval.Question{changed(2, "a.txt", "b.txt"), {Tool: "edit", Args: json.RawMessage(`{}`)}} {
+			form := formOf(q, "2025-06-18", true, nil)
+			if stopsAtEmptyFields([]string{agent}) {
+				onlyAnswer(form)
+			}
+			schema := form.RequestedSchema.(*jsonschema.Schema)
+			choices := fmt.Sprint(schema.Properties[fieldAnswer].Enum)
+			if len(schema.Properties) != fields || len(schema.PropertyOrder) != fields || strings.Contains(choices, chooseChosen) != (fields > 1 && q.ChangeCount > 0) {
+				t.Errorf("%s: fields %v, choices %s", agent, schema.PropertyOrder, choices)
+			}
+		}
+	}
 }
 
 // The form names the rule that would cover what the person approved several times.

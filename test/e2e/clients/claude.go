@@ -20,7 +20,9 @@ func claude() client {
 				"type": "http", "url": r.url, "headers": object{"Authorization": "Bearer " + r.token},
 			})
 		},
-		argv: func(*stand) []string { return []string{"claude", "-p", model.Prompt} },
+		argv:   func(*stand) []string { return []string{"claude", "-p", model.Prompt} },
+		screen: func(*stand) []string { return []string{"claude", model.ShownPrompt} },
+		keys:   []string{"Right", "Enter", "Down", "Down", "Enter"},
 		env: func(s *stand) []string {
 			return []string{"ANTHROPIC_BASE_URL=" + s.url, "ANTHROPIC_API_KEY=none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 		},
@@ -54,5 +56,8 @@ func configureClaude(s *stand, hooks object) error {
 	if err := s.writeJSON(".claude/settings.json", settings); err != nil {
 		return err
 	}
-	return s.writeJSON(".claude.json", object{"hasCompletedOnboarding": true})
+	return s.writeJSON(".claude.json", object{
+		"hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": object{"approved": []string{"none"}},
+		"projects": object{s.workspace: object{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+	})
 }

@@ -26,6 +26,10 @@ type client struct {
 	// argv starts it without a person; env is added to its environment.
 	argv func(s *stand) []string
 	env  func(s *stand) []string
+	// screen starts its own interface, with the prompt, for a person; nil where it has none.
+	screen func(s *stand) []string
+	// keys answer its form with yes, a picture being taken before each of them; nil where it shows none.
+	keys []string
 	// validates is whether it checks arguments itself before it calls, so that the server does not see wrong ones.
 	validates bool
 	// forms is whether it shows the server's forms, so that questions are answered there.

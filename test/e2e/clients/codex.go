@@ -43,6 +43,10 @@ http_headers = { Authorization = "Bearer %s" }
 `, r.url, r.token))
 		},
 		argv: func(s *stand) []string { return s.codex("exec", "--skip-git-repo-check", model.Prompt) },
+		screen: func(s *stand) []string {
+			return []string{"codex", "-c", `mcp_servers.tongs.default_tools_approval_mode="approve"`, "-c", fmt.Sprintf(`projects.%q.trust_level="trusted"`, s.workspace), model.ShownPrompt}
+		},
+		keys: []string{"Enter"},
 		env:  func(*stand) []string { return nil },
 	}
 }

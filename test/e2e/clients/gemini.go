@@ -38,7 +38,8 @@ func gemini() client {
 				"httpUrl": r.url, "headers": object{"Authorization": "Bearer " + r.token}, "trust": !s.opt.guarded,
 			})
 		},
-		argv: func(*stand) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-p", model.Prompt} },
+		argv:   func(*stand) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-p", model.Prompt} },
+		screen: func(*stand) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-i", model.ShownPrompt} },
 		env: func(s *stand) []string {
 			return []string{"GOOGLE_GEMINI_BASE_URL=" + s.url, "GEMINI_API_KEY=none"}
 		},

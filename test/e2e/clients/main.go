@@ -21,9 +21,11 @@ import (
 // options are those of a run.
 type options struct {
 	tongs, npm, keep string
-	limit, sleep     time.Duration
-	guarded, mute    bool
-	http             bool
+	// screens is where pictures of the clients' own interfaces go; empty makes none.
+	screens       string
+	limit, sleep  time.Duration
+	guarded, mute bool
+	http          bool
 }
 
 func main() {
@@ -40,6 +42,7 @@ func main() {
 	flag.BoolVar(&opt.guarded, "guarded", false, "only see what a client lets through that was not told to leave approval to tongs")
 	flag.BoolVar(&opt.mute, "mute", false, "keep the server's progress from the client")
 	flag.BoolVar(&opt.http, "http", false, "have clients reach 'tongs serve' by its address, instead of starting 'tongs mcp'")
+	flag.StringVar(&opt.screens, "screens", "", "only write what a person sees of two questions in the client's own interface to this directory (needs tmux)")
 	flag.BoolVar(&inside, "inside", false, "run in the namespace that this process was started in (internal)")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: clients -tongs FILE -npm DIR [CLIENT...]\nclients: %s\n", strings.Join(names(), " "))
@@ -69,6 +72,11 @@ func run(ctx context.Context, opt options, inside bool, wanted []string) error {
 	}
 	if opt.npm, err = filepath.Abs(opt.npm); err != nil {
 		return err
+	}
+	if opt.screens != "" {
+		if opt.screens, err = filepath.Abs(opt.screens); err != nil {
+			return err
+		}
 	}
 	var failed error
 	for _, name := range wanted {
@@ -132,7 +140,7 @@ func unshared(ctx context.Context, opt options, c client) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, self, "-inside", "-tongs", opt.tongs, "-npm", opt.npm, "-keep", opt.keep, "-limit", opt.limit.String(), "-sleep", opt.sleep.String(),
+	cmd := exec.CommandContext(ctx, self, "-inside", "-tongs", opt.tongs, "-npm", opt.npm, "-keep", opt.keep, "-screens", opt.screens, "-limit", opt.limit.String(), "-sleep", opt.sleep.String(),
 		fmt.Sprintf("-guarded=%t", opt.guarded), fmt.Sprintf("-mute=%t", opt.mute), fmt.Sprintf("-http=%t", opt.http), c.name)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second

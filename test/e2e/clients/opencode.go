@@ -23,7 +23,8 @@ func opencode() client {
 				"type": "remote", "url": r.url, "headers": object{"Authorization": "Bearer " + r.token}, "enabled": true,
 			})
 		},
-		argv: func(*stand) []string { return []string{"opencode", "run", "--pure", "--print-logs", model.Prompt} },
-		env:  func(*stand) []string { return []string{"OPENCODE_DISABLE_MODELS_FETCH=1"} },
+		argv:   func(*stand) []string { return []string{"opencode", "run", "--pure", "--print-logs", model.Prompt} },
+		screen: func(*stand) []string { return []string{"opencode", "--pure", "--prompt", model.ShownPrompt} },
+		env:    func(*stand) []string { return []string{"OPENCODE_DISABLE_MODELS_FETCH=1"} },
 	}
 }

@@ -80,7 +80,7 @@ func TestTold(t *testing.T) {
 	progress := func(token int, text string) string {
 		return fmt.Sprintf(`server {"method":"notifications/progress","params":{"progressToken":%d,"message":"%s"}}`, token, text)
 	}
-	first, second := progress(1, "waiting for approval: edit a · answer with tongs approvals approve qaaaaa (0s)"), progress(2, "waiting for approval: edit a · answer with tongs approvals approve qbbbbb (0s)")
+	first, second := progress(1, "waiting for approval: tongs approvals approve qaaaaa · edit a (0s)"), progress(2, "waiting for approval: tongs approvals approve qbbbbb · edit a (0s)")
 	if err := tapOf(t, call(1), first, call(2), second).told(false); err != nil {
 		t.Error(err)
 	}

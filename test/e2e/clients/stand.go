@@ -49,8 +49,14 @@ func alone(ctx context.Context, opt options, c client) error {
 			return err
 		}
 	}
+	if opt.screens != "" { // people see the path
+		s.workspace = filepath.Join(s.home, "src", "shop")
+		if err := os.MkdirAll(s.workspace, 0o700); err != nil {
+			return err
+		}
+	}
 	s.person = &person{stand: s}
-	s.model = &model.Server{Script: &model.Script{Refused: s.person.late, Validates: c.validates, Sleep: opt.sleep, Observe: opt.guarded}, Dir: s.logs}
+	s.model = &model.Server{Script: &model.Script{Refused: s.person.late, Validates: c.validates, Sleep: opt.sleep, Observe: opt.guarded, Shown: opt.screens != ""}, Dir: s.logs}
 	stop, err := s.serve()
 	if err != nil {
 		return err
@@ -58,6 +64,9 @@ func alone(ctx context.Context, opt options, c client) error {
 	defer stop()
 	if err := s.prepare(); err != nil {
 		return err
+	}
+	if opt.screens != "" {
+		return s.show(ctx)
 	}
 	o, err := s.play(ctx)
 	if err != nil {
@@ -137,7 +146,11 @@ func (s *stand) prepare() error {
 	if s.opt.mute {
 		how = "mute"
 	}
-	script := fmt.Sprintf("#!/bin/sh\nexec '%s' %s '%s' '%s' \"$@\" --wait %s\n", self, how, s.tapLog(), s.opt.tongs, wait)
+	limit := "--wait " + wait
+	if s.opt.screens != "" {
+		limit = ""
+	}
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' %s '%s' '%s' \"$@\" %s\n", self, how, s.tapLog(), s.opt.tongs, limit)
 	return errors.Join(
 		os.WriteFile(filepath.Join(s.bin, "tongs"), []byte(script), 0o700),
 		os.WriteFile(filepath.Join(s.workspace, model.File), []byte(model.Content), 0o600),

@@ -17,6 +17,8 @@ const (
 	Edited = "alpha\nBETA\nGAMMA\n"
 	// Prompt makes a client begin.
 	Prompt = "Tidy up notes.txt with the tools of tongs."
+	// ShownPrompt makes it begin the conversation for people to look at.
+	ShownPrompt = "The total of the cart ignores counts. Fix it, and release 1.3.0."
 	// Final is the last that the model says.
 	Final = "The notes are tidy."
 	// Early and Late are what the two edits put in: the first is approved while the call waits, the second after it came back.
@@ -43,6 +45,12 @@ func (s *Script) steps() []step {
 		seconds := int(s.Sleep.Seconds())
 		args := fmt.Sprintf(`{"command":"sleep %d","timeout":%d}`, seconds, seconds+60)
 		return []step{{name: "sleep", tool: "shell", args: args, any: true}}
+	}
+	if s.Shown {
+		return []step{
+			{name: "edit", tool: "edit", args: `{"path":"cart/cart.go","oldString":"sum += it.Price","newString":"sum += it.Price * it.Count"}`, any: true},
+			{name: "command", tool: "shell", args: `{"command":"./release.sh 1.3.0"}`, any: true},
+		}
 	}
 	if s.Observe {
 		return []step{
@@ -114,6 +122,8 @@ type Script struct {
 	Sleep time.Duration
 	// Observe accepts every result and never makes a call again, to see what a client lets through.
 	Observe bool
+	// Shown makes the conversation two calls that ask, for people to look at: an edit, and a command that runs on a copy.
+	Shown bool
 }
 
 // Problem is a conversation that does not go as the script wants it.
