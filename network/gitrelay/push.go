@@ -244,7 +244,6 @@ func (s *Session) httpPush(w http.ResponseWriter, r *http.Request, remote Remote
 	kind := "application/x-" + receivePack + "-result"
 	p, err := s.decidePush(r.Context(), remote, dir, r.Body)
 	if err != nil && p != nil {
-		s.note(err)
 		w.Header().Set("Content-Type", kind)
 		_, err = w.Write(p.failure(err))
 		return err

@@ -91,19 +91,11 @@ type Session struct {
 	mu      sync.Mutex
 	logins  map[string]*login
 	adverts map[string]*advert
-	refused error
 }
 
 // Session returns the relay for a program of the call.
 func (r *Relay) Session(call Call) *Session {
 	return &Session{Relay: r, call: call, logins: map[string]*login{}, adverts: map[string]*advert{}}
-}
-
-// Refused is the refusal that the program met last and that an answer can still change; nil where there is none.
-func (s *Session) Refused() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused
 }
 
 // Answer answers a request to the proxy of a sandbox if it is one of git. It reports whether it was.

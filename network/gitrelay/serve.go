@@ -36,7 +36,6 @@ func (s *Session) serve(w http.ResponseWriter, r *http.Request, scheme string, t
 		err = s.httpPush(w, r, remote)
 	}
 	if err != nil {
-		s.note(err)
 		refuse(w, err)
 	}
 }
@@ -72,16 +71,6 @@ func (s *Session) reachable(r Remote) error {
 		return tongs.Errorf(tongs.CodeNetworkError, "%s is not encrypted; use https, or name the host %s in a rule", r, r.Target.Name())
 	}
 	return nil
-}
-
-// note remembers a refusal that an answer can still change, so that the call can tell.
-func (s *Session) note(err error) {
-	if tongs.CodeOf(err) != tongs.CodeApprovalRequired {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refused = err
 }
 
 // httpRefs answers what a remote has.

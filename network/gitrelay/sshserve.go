@@ -18,6 +18,7 @@ import (
 
 // serveSSH answers git that wants to run ssh.
 func (s *Session) serveSSH(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Connection", "close") // a refusal is read to its end
 	q, err := parseSSH(r)
 	if err != nil {
 		refuse(w, err)
@@ -30,7 +31,6 @@ func (s *Session) serveSSH(w http.ResponseWriter, r *http.Request) {
 		err = s.contact(ctx, q.remote, q.service)
 	}
 	if err != nil {
-		s.note(err)
 		refuse(w, err)
 		return
 	}
@@ -107,7 +107,6 @@ func (x *sshExchange) end(err error) {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		code = byte(max(exit.ExitCode(), 1))
 	} else if err != nil {
-		x.note(err)
 		_ = x.out.write(gitssh.Errors, []byte("tongs: "+sentence(err)+"\n"))
 		code = gitssh.Failed
 	}
@@ -199,7 +198,6 @@ func (x *sshExchange) push(ctx context.Context) error {
 	case errors.Is(err, io.EOF) && p == nil, err == nil && len(p.commands) == 0:
 		return nil // git has nothing to push
 	case err != nil && p != nil:
-		x.note(err)
 		return x.out.write(gitssh.Output, p.failure(err))
 	case err != nil:
 		return err

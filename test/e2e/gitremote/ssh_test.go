@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
@@ -66,14 +67,18 @@ PermitRootLogin prohibit-password
 	}()
 	agent := exec.Command("ssh-agent", "-D", "-a", s.socket)
 	must(t, agent.Start())
-	t.Cleanup(func() { _ = agent.Process.Kill(); _ = agent.Wait() })
+	ended := make(chan error, 1)
+	go func() { ended <- agent.Wait() }()
+	t.Cleanup(func() { _ = agent.Process.Kill() })
 	for {
 		if c, err := net.Dial("unix", s.socket); err == nil {
 			must(t, c.Close())
 			break
 		}
-		if agent.ProcessState != nil {
-			t.Fatal("the agent ended")
+		select {
+		case err := <-ended:
+			t.Fatal("the agent ended: ", err)
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	t.Setenv("SSH_AUTH_SOCK", s.socket)
