@@ -208,6 +208,9 @@ type Effect struct {
 	// count.
 	Undoable bool `json:"undoable,omitempty"`
 	Own      bool `json:"own,omitempty"`
+	// Repository marks a write of a git directory by which git records its work: branches, the index, what is in progress. It
+	// covers those records and nothing that git runs or obeys. The engine sets it; of tools only built-in ones may.
+	Repository bool `json:"repository,omitempty"`
 	// Why tells a person what is special about it: "protected: git hooks run on commit".
 	Why string `json:"why,omitempty"`
 }
@@ -260,7 +263,7 @@ func (e Effect) ByName() bool { return e.MustAsk || e.Steers }
 
 // SameTarget reports whether two effects do the same thing to the same target, in whatever state it is.
 func (e Effect) SameTarget(o Effect) bool {
-	return e.Kind == o.Kind && e.Unknown == o.Unknown && e.Path == o.Path && e.Host == o.Host &&
+	return e.Kind == o.Kind && e.Unknown == o.Unknown && e.Path == o.Path && e.Host == o.Host && e.Repository == o.Repository &&
 		slices.Equal(e.Argv, o.Argv) && slices.Equal(e.Env, o.Env)
 }
 

@@ -230,6 +230,13 @@ type Change struct {
 	// Protected says what is special about the path, so that it is asked about each time: "protected: git runs hooks from
 	// it". The engine sets it; whoever ran the program does where the path alone does not tell.
 	Protected string `json:"protected,omitempty"`
+	// Repository says that Path is a git directory, in which git recorded what Does says, the gravest first, and nothing that it
+	// runs or obeys changed. Parts are the changes of its files, which nobody needs to look at.
+	Repository bool     `json:"repository,omitempty"`
+	Does       []string `json:"does,omitempty"`
+	Parts      []Change `json:"-"`
+	// Loses says that git records less than before: a branch or a stash is gone, commits are on no branch any more.
+	Loses bool `json:"loses,omitempty"`
 	// Undoable says that nothing but that it can be undone allowed it: whoever makes the change makes it only if it can be. The
 	// engine sets it.
 	Undoable bool `json:"-"`
@@ -247,6 +254,10 @@ const (
 	Deleted  ChangeKind = "deleted"
 	Renamed  ChangeKind = "renamed"
 )
+
+// RepositoryTool is what rules and grants about git's own records are about. There is no tool of that name: programs change
+// them, and undo does.
+func RepositoryTool() Spec { return Spec{Name: "git", Toolset: "filesystem"} }
 
 // FileTool is the built-in tool for files that would have made such a change, without its schemas: the rules about it decide
 // changes of programs too, whether or not the tool is offered.

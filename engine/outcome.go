@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -116,15 +115,26 @@ func (d *decision) rehearsable(ctx context.Context) error {
 type class struct {
 	kind       tongs.ChangeKind
 	free, over bool
+	// repository says that git recorded its work.
+	repository bool
 }
 
 var classes = []class{
-	{tongs.Deleted, false, false},
-	{tongs.Modified, false, false},
-	{tongs.Added, false, false},
-	{tongs.Added, true, false},
-	{tongs.Added, false, true},
-	{tongs.Added, true, true},
+	{kind: tongs.Deleted},
+	{kind: tongs.Modified},
+	{kind: tongs.Added},
+	{kind: tongs.Added, free: true},
+	{kind: tongs.Added, over: true},
+	{kind: tongs.Added, free: true, over: true},
+	{kind: tongs.Modified, repository: true},
+}
+
+// tool is the one whose rules decide changes of the class.
+func (c class) tool() tongs.Spec {
+	if c.repository {
+		return tongs.RepositoryTool()
+	}
+	return c.kind.FileTool()
 }
 
 // changed are the effects of changes, each in the state that the copy is in, by how they are decided. A new file is free, as
@@ -145,17 +155,22 @@ func changed(changes []tongs.Change) map[class][]tongs.Effect {
 			})
 		}
 		switch {
+		case c.Repository:
+			of := class{kind: tongs.Modified, repository: true}
+			groups[of] = append(groups[of], tongs.Effect{
+				Kind: tongs.EffectWrite, Path: c.Path, Version: c.Version, Repository: true, Why: strings.Join(c.Does, "; "),
+			})
 		case c.Kind == tongs.Deleted:
 			add(classes[0], tongs.EffectDelete, c.Path, c.Version)
 		case c.Kind == tongs.Added || c.Kind == tongs.Renamed:
 			plain := c.Type == tongs.FileRegular || c.Type == tongs.FileDirectory
-			add(class{tongs.Added, plain, below(replaced, c.Path)}, tongs.EffectWrite, c.Path, c.Version)
+			add(class{kind: tongs.Added, free: plain, over: below(replaced, c.Path)}, tongs.EffectWrite, c.Path, c.Version)
 			if c.From != nil {
 				add(classes[0], tongs.EffectDelete, *c.From, "")
 			}
 		case replaced[c.Path]:
 			add(classes[0], tongs.EffectDelete, c.Path, c.Version)
-			add(class{tongs.Added, false, true}, tongs.EffectWrite, c.Path, c.Version)
+			add(class{kind: tongs.Added, over: true}, tongs.EffectWrite, c.Path, c.Version)
 		default:
 			add(classes[1], tongs.EffectWrite, c.Path, c.Version)
 		}
@@ -179,6 +194,7 @@ func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (as
 	d.verdict, d.basis, d.rules = policy.Verdict{Decision: tongs.PreApproved, By: "what it changed is free"}, nil, nil
 	d.grounds = nil
 	groups := changed(changes)
+	d.parts = partsOf(changes)
 	if err := d.checkChanges(ctx, groups); err != nil {
 		return false, nil, dropped(err)
 	}
@@ -210,6 +226,11 @@ func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (as
 			relied[e.Path] = relied[e.Path] || e.Undoable && byUndoable(v.Effects[i])
 		}
 	}
+	if ruled, err := d.judgeParts(ctx, changes); err != nil {
+		return asked, shown, err
+	} else if ruled {
+		asked = true
+	}
 	for i := range changes { // where somebody is asked, they decide about what cannot be undone, too
 		c := &changes[i]
 		c.Undoable = !asked && (relied[c.Path] || c.From != nil && relied[*c.From])
@@ -229,8 +250,11 @@ func (d *decision) checkChanges(ctx context.Context, groups map[class][]tongs.Ef
 			continue
 		}
 		check := d.check
-		if c.over {
+		switch {
+		case c.over:
 			check = d.checkNew
+		case c.repository:
+			check = d.checkRepository
 		}
 		group, err := check(groups[c])
 		if err != nil {
@@ -268,7 +292,7 @@ func protect(changes []tongs.Change, checked []tongs.Effect) {
 // judgeAs decides effects by the rules of a tool.
 func (d *decision) judgeAs(ctx context.Context, c class, effects []tongs.Effect) (policy.Verdict, policy.Basis, error) {
 	w := d.walk
-	own := c.kind.FileTool()
+	own := c.tool()
 	spec := &own
 	if entry, ok := w.engine.supplies.Set().Lookup(own.Name); ok && entry.Kind == tongs.SourceBuiltin {
 		spec = entry.Tool.Spec()
@@ -292,67 +316,6 @@ func (d *decision) judgeAs(ctx context.Context, c class, effects []tongs.Effect)
 	}
 	d.tellNotUndoable(&v, effects)
 	return v, in.Basis(), nil
-}
-
-// newOutcomeQuestion asks which of the changes to keep. It is bound to all of them, and lists some.
-func (d *decision) newOutcomeQuestion(changes []tongs.Change, notes []string) approval.Question {
-	groups := changed(changes)
-	all := *d
-	all.effects = nil
-	for _, c := range classes {
-		all.effects = append(all.effects, groups[c]...)
-	}
-	q := all.newQuestion(all.effects)
-	q.Elsewhere = q.Elsewhere || d.verdict.Step == policy.StepMustAsk
-	q.Effects = q.Effects[:min(len(q.Effects), maxShown)]
-	listed := slices.Clone(changes)
-	measure(listed)
-	if len(listed) > maxShown { // what tells of most comes first
-		approval.Fold(listed)
-	}
-	approval.SortChanges(listed)
-	q.Changes, q.ChangeCount = listed[:min(len(listed), maxShown)], len(listed)
-	q.Message = fmt.Sprintf("%s (ran on a copy: %s)", d.title(), summary(changes))
-	q.Notes = append(q.Notes, notes...)
-	return q
-}
-
-// measure counts what is in each added directory.
-func measure(changes []tongs.Change) {
-	dirs := map[tongs.Path]int{}
-	for i, c := range changes {
-		if c.Kind == tongs.Added && c.Type == tongs.FileDirectory {
-			dirs[c.Path] = i
-			changes[i].After = 0
-		}
-	}
-	for _, c := range changes {
-		size := c.After
-		if c.Type == tongs.FileDirectory {
-			size = 0
-		}
-		for up := path.Dir(c.Path.Rel); up != "." && up != "/"; up = path.Dir(up) {
-			if i, ok := dirs[tongs.Path{Root: c.Path.Root, Rel: up}]; ok {
-				changes[i].Below++
-				changes[i].After += size
-			}
-		}
-	}
-}
-
-// summary counts changes: "1 deleted, 2 added".
-func summary(changes []tongs.Change) string {
-	count := map[tongs.ChangeKind]int{}
-	for _, c := range changes {
-		count[c.Kind]++
-	}
-	var parts []string
-	for _, kind := range []tongs.ChangeKind{tongs.Deleted, tongs.Modified, tongs.Renamed, tongs.Added} {
-		if n := count[kind]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 // kept are the changes that a person keeps.

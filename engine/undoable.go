@@ -39,8 +39,17 @@ func (d *decision) setUndoable(ctx context.Context, groups ...[]tongs.Effect) {
 	var changes []tongs.Effect
 	for _, effects := range groups {
 		for i := range effects {
-			if e := &effects[i]; d.mayUndo(*e) {
-				at, changes = append(at, e), append(changes, *e)
+			e := &effects[i]
+			if !d.mayUndo(*e) {
+				continue
+			}
+			e.Undoable = true
+			all := []tongs.Effect{*e}
+			if e.Repository && len(d.parts[e.Path]) > 0 {
+				all = d.parts[e.Path]
+			}
+			for _, part := range all {
+				at, changes = append(at, e), append(changes, part)
 			}
 		}
 	}
@@ -48,13 +57,13 @@ func (d *decision) setUndoable(ctx context.Context, groups ...[]tongs.Effect) {
 		return
 	}
 	for i, why := range d.engine.opt.Workspace.Undoable(ctx, changes) {
-		if at[i].Undoable = why == ""; why == "" {
+		if why == "" {
 			continue
 		}
 		if d.notUndoable == nil {
 			d.notUndoable = map[tongs.Path]string{}
 		}
-		d.notUndoable[changes[i].Path] = why
+		at[i].Undoable, d.notUndoable[at[i].Path] = false, why
 	}
 }
 

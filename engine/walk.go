@@ -310,6 +310,17 @@ func (w *walk) callPlan(ctx context.Context, planner tongs.Planner) (*tongs.Plan
 
 // check refuses effects that the tool may not have and marks those that are special.
 func (w *walk) check(effects []tongs.Effect) ([]tongs.Effect, error) {
+	if !w.spec.Source.BuiltIn() && slices.ContainsFunc(effects, func(e tongs.Effect) bool { return e.Repository }) {
+		effects = slices.Clone(effects)
+		for i := range effects {
+			effects[i].Repository = false
+		}
+	}
+	return w.checkRepository(effects)
+}
+
+// checkRepository is check for what programs did to git's own records, whatever tool ran them.
+func (w *walk) checkRepository(effects []tongs.Effect) ([]tongs.Effect, error) {
 	if err := w.permitted(effects); err != nil {
 		return nil, err
 	}

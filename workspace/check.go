@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -144,6 +145,9 @@ func (w *Workspace) checkTarget(e *tongs.Effect, h handle, name string, plan []t
 func (w *Workspace) flag(e *tongs.Effect, st stat) {
 	var why string
 	var found, steers bool
+	if e.Repository && e.Kind == tongs.EffectWrite && IsGitDir(e.Path) {
+		return // only what git records there is meant, and nothing that it runs
+	}
 	if e.Kind == tongs.EffectRead {
 		if why, found = w.Secret(e.Path); !found {
 			why, found = w.historySecret(e.Path)
@@ -168,6 +172,12 @@ func (w *Workspace) flag(e *tongs.Effect, st stat) {
 	default:
 		e.Why += "; " + why
 	}
+}
+
+// IsGitDir reports whether a path is that of a git directory by its name: the .git of a directory, or the repository of the
+// workspace that is elsewhere.
+func IsGitDir(p tongs.Path) bool {
+	return p.Root == tongs.RepositoryRoot && p.Rel == "." || p.Root != tongs.RepositoryRoot && path.Base(p.Rel) == ".git"
 }
 
 // Nameable refuses paths that no call can name, whatever is there: what is not valid UTF-8, is too long or belongs to

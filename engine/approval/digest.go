@@ -77,6 +77,9 @@ func appendEffect(buf []byte, e *tongs.Effect) []byte {
 	if e.Private { // written only where it is set: questions that wait keep their digest
 		buf = append(buf, " private"...)
 	}
+	if e.Repository {
+		buf = append(buf, " repository"...)
+	}
 	return buf
 }
 

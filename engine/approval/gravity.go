@@ -14,15 +14,20 @@ func ByGravity(effects []tongs.Effect) []tongs.Effect {
 	return sorted
 }
 
-// SortChanges puts the gravest changes first: those of protected names, then what was deleted, replaced, changed and added.
+// SortChanges puts the gravest changes first: those of protected names, then what git recorded, what was deleted, replaced,
+// changed and added.
 // Those of the same gravity keep their order.
 func SortChanges(changes []tongs.Change) {
 	rank := func(c *tongs.Change) int {
 		switch {
 		case c.Protected != "":
 			return 0
+		case c.Repository && c.Loses:
+			return 1
 		case c.Kind == tongs.Deleted:
 			return 1
+		case c.Repository:
+			return 2
 		case c.Kind != tongs.Added && c.Was != "" && c.Was != c.Type:
 			return 2
 		case c.Kind != tongs.Added:

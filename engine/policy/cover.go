@@ -97,6 +97,8 @@ func proposal(e *tongs.Effect) (c Cover, ok bool) {
 		c.Pattern = UnknownPattern
 	case opaque(e) || e.Kind.OnPath() && !utf8.ValidString(e.Path.Rel):
 		return c, false
+	case e.Repository:
+		c.Pattern = escapeGlob(e.Path.Judged().String())
 	case e.Kind.OnPath():
 		c.Pattern = escapeGlob(e.Path.String())
 	case e.Kind == tongs.EffectExecute:

@@ -135,27 +135,27 @@ func (s *Set) Preview(limit int) string {
 // Begin is Preview, and reports whether that is all: the difference of every change.
 func (s *Set) Begin(limit int) (shown string, whole bool) {
 	var b strings.Builder
-	b.WriteString(s.Counts().String() + "\n")
-	i := 0
-	for ; i < len(s.changes); i++ {
-		if s.changes[i].large() {
+	b.WriteString(s.begin())
+	i, list := 0, s.shown()
+	for ; i < len(list); i++ {
+		if list[i].large() {
 			break
 		}
-		d := s.diff(&s.changes[i])
+		d := s.diff(list[i])
 		if b.Len()+len(d) > limit*3/4 {
 			break
 		}
 		b.WriteString(d)
 	}
-	whole = i == len(s.changes)
-	for ; i < len(s.changes); i++ {
-		line := s.changes[i].line() + "\n"
+	whole = i == len(list)
+	for ; i < len(list); i++ {
+		line := list[i].line() + "\n"
 		if b.Len()+len(line) > limit {
 			break
 		}
 		b.WriteString(line)
 	}
-	if left := len(s.changes) - i; left > 0 {
+	if left := len(list) - i; left > 0 {
 		fmt.Fprintf(&b, "and %d more\n", left)
 	}
 	return b.String(), whole

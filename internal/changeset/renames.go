@@ -21,7 +21,7 @@ func (s *Set) findRenames(ctx context.Context) error {
 	gone := map[int64][]int{}
 	for i := range s.changes {
 		c := &s.changes[i]
-		if c.Kind == Deleted && c.Refused == "" && c.Before.Type == journal.File && c.Before.Size > 0 && c.Before.Size <= maxMovedSize {
+		if c.Kind == Deleted && c.Refused == "" && !inGit(c.Path) && c.Before.Type == journal.File && c.Before.Size > 0 && c.Before.Size <= maxMovedSize {
 			gone[c.Before.Size] = append(gone[c.Before.Size], i)
 		}
 	}
@@ -31,7 +31,7 @@ func (s *Set) findRenames(ctx context.Context) error {
 	paired := map[int]bool{}
 	for i := range s.changes {
 		c := &s.changes[i]
-		if c.Kind != Added || c.Refused != "" || c.After.Type != journal.File {
+		if c.Kind != Added || c.Refused != "" || inGit(c.Path) || c.After.Type != journal.File {
 			continue
 		}
 		for try, k := range gone[c.After.Size] {

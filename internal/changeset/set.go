@@ -76,6 +76,8 @@ type Set struct {
 	opt     Options
 	changes []Change
 	dropped bool
+	// folded are directories of which lines tell, instead of the changes below.
+	folded []folded
 }
 
 // Counts are how many changes there are of each kind.
@@ -146,10 +148,16 @@ func compareRel(a, b string) int {
 // Changes returns the changes: those that are to be shown first, then by path. The caller must not change the list.
 func (s *Set) Changes() []Change { return s.changes }
 
-// Counts returns how many changes there are.
+// Counts returns how many changes there are, without those of folded directories.
 func (s *Set) Counts() (n Counts) {
 	for i := range s.changes {
 		c := &s.changes[i]
+		if c.After.Type == journal.File && c.Kind != Mode {
+			n.Written += c.After.Size
+		}
+		if s.told(c) {
+			continue
+		}
 		switch c.Kind {
 		case Added:
 			n.Added++
@@ -164,9 +172,6 @@ func (s *Set) Counts() (n Counts) {
 		}
 		if c.Refused != "" {
 			n.Refused++
-		}
-		if c.After.Type == journal.File && c.Kind != Mode {
-			n.Written += c.After.Size
 		}
 	}
 	return n

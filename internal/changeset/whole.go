@@ -15,14 +15,13 @@ import (
 // WriteAll writes the whole set: what Preview begins, with the difference of every change, however large. It needs little memory:
 // of files that are too large to compare, what is the same at their start is left out, and all that follows is shown.
 func (s *Set) WriteAll(ctx context.Context, w io.Writer) error {
-	if _, err := io.WriteString(w, s.Counts().String()+"\n"); err != nil {
+	if _, err := io.WriteString(w, s.begin()); err != nil {
 		return err
 	}
-	for i := range s.changes {
+	for _, c := range s.shown() {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		c := &s.changes[i]
 		if !s.dropped && c.large() {
 			before, after := s.sides(c)
 			if err := writeLarge(w, c, before, after); err != nil {

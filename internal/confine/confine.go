@@ -143,6 +143,9 @@ func (p *process) policy() (sandbox.Policy, error) {
 		pol.Dir = p.opt.Workspace.Host(cmd.Dir)
 	}
 	p.names(&pol, p.effects)
+	if p.onCopy {
+		pol.Exempt = append(pol.Exempt, p.configurations()...)
+	}
 	if p.scratch != "" {
 		pol.Writable = append(pol.Writable, sandbox.Private(p.scratch))
 		pol.Dir = p.scratch

@@ -12,6 +12,7 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/changeset"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
 // endGrace is how long programs that are killed when the tool is done may take to be gone.
@@ -208,6 +209,8 @@ type outcome struct {
 	*commands
 	set  *changeset.Set
 	told *tongs.Changed
+	// recorded are the git directories of which the changes tell as a whole.
+	recorded []journal.Repository
 	// open are the held names that the call decides.
 	open []*pending
 }
@@ -229,6 +232,12 @@ func (o *outcome) Changes(ctx context.Context) (changes []tongs.Change, notes []
 		changes, notes = describe(o.set.Changes()), o.remarks(o.set)
 		o.links(o.set.Changes(), changes)
 		changes = o.special(changes, o.copied.planted)
+		var odd []string
+		if changes, odd, err = o.repositories(changes); err != nil {
+			return nil, nil, err
+		}
+		o.tell()
+		notes = append(notes, odd...)
 	}
 	o.claim(&o.held, nil)
 	for _, p := range o.adopted {
@@ -262,11 +271,16 @@ func (o *outcome) read(ctx context.Context) (err error) {
 		o.copied.lost = true
 		return err
 	}
+	o.tell()
+	return nil
+}
+
+// tell says what is dropped unless it is kept.
+func (o *outcome) tell() {
 	o.told = &tongs.Changed{}
 	if len(o.set.Changes()) > 0 {
-		o.told.Dropped, o.told.Refused = o.set.Counts().String(), refused(o.set)
+		o.told.Dropped, o.told.Refused = o.set.Summary(), refused(o.set)
 	}
-	return nil
 }
 
 // Identify implements engine.Outcome.
@@ -307,6 +321,10 @@ func (o *outcome) Show(ctx context.Context) error {
 	if err := o.read(ctx); err != nil || o.set == nil {
 		return err
 	}
+	if _, _, err := o.repositories(describe(o.set.Changes())); err != nil {
+		return err
+	}
+	o.tell()
 	if o.told.Preview = "it changed no file\n"; len(o.set.Changes()) > 0 {
 		o.told.Preview = o.set.Preview(maxDiff)
 	}
@@ -325,7 +343,7 @@ func (o *outcome) Keep(ctx context.Context, keep []tongs.Change) error {
 	if o.set == nil {
 		return errors.New("there is no copy to keep changes of")
 	}
-	return o.commit(ctx, o.set, keep, o.told)
+	return o.commit(ctx, o.set, keep, o.recorded, o.told)
 }
 
 // Park implements engine.Outcome.
@@ -333,7 +351,9 @@ func (o *outcome) Park(ctx context.Context, until time.Time) (engine.Parcel, err
 	if o.set == nil {
 		return engine.Parcel{}, errors.New("there is no copy to keep changes of")
 	}
-	receipt, err := o.set.Park(ctx, o.opt.Changes, o.head(), until)
+	head := o.head()
+	head.Repositories = o.recorded
+	receipt, err := o.set.Park(ctx, o.opt.Changes, head, until)
 	if err != nil {
 		return engine.Parcel{}, err
 	}

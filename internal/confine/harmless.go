@@ -40,41 +40,9 @@ func harmless(host string) bool {
 		return linkedWorktree(dir)
 	case gitdir.Changes(host):
 		text, ok := gitFile(host)
-		return ok && plainState(path.Join(filepath.Base(dir), name), text)
+		return ok && gitdir.PlainState(path.Join(filepath.Base(dir), name), text)
 	}
 	return false
-}
-
-// plainSteps are the lines of a rebase that run nothing; strategies are the merges that git has itself; plainOptions are
-// those of a cherry-pick or revert that run nothing.
-var (
-	plainSteps   = strings.Fields(`pick p reword r edit e squash s fixup f drop d label l reset t merge m update-ref u noop break b`)
-	strategies   = strings.Fields(`ort recursive resolve octopus ours subtree`)
-	plainOptions = strings.Fields(`no-commit edit allow-empty allow-empty-message drop-redundant-commits keep-redundant-commits
-		signoff record-origin allow-ff mainline allow-rerere-auto default-msg-cleanup commit-use-reference`)
-)
-
-// plainState reports whether a file in which git notes how to go on with a rebase, cherry-pick or patch runs nothing.
-func plainState(name, text string) bool {
-	switch name {
-	case "rebase-merge/git-rebase-todo":
-		for line := range strings.Lines(text) {
-			words := strings.Fields(line)
-			if len(words) > 0 && words[0][0] != '#' && !slices.Contains(plainSteps, words[0]) {
-				return false
-			}
-		}
-		return true
-	case "rebase-merge/strategy":
-		return slices.Contains(strategies, strings.TrimSpace(text))
-	case "sequencer/opts":
-		list, err := gitdir.Parse(text)
-		return err == nil && !slices.ContainsFunc(list, func(s gitdir.Setting) bool {
-			return !slices.Contains(plainOptions, s.Name) && !(s.Name == "strategy" && slices.Contains(strategies, s.Value))
-		})
-	default:
-		return strings.TrimSpace(text) == ""
-	}
 }
 
 // empty reports whether there are only directories below a directory.

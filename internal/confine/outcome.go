@@ -284,7 +284,9 @@ func identifyAll(ctx context.Context, set *changeset.Set, changes []tongs.Change
 		versions[c.Path] = tongs.Version("outcome:" + hex.EncodeToString(h.Sum(nil)))
 	}
 	for i := range changes {
-		changes[i].Version = versions[changes[i].Path]
+		if changes[i].Version = versions[changes[i].Path]; changes[i].Repository {
+			changes[i].Version = versionOf(&changes[i], versions)
+		}
 	}
 	return nil
 }
@@ -302,6 +304,10 @@ func hashFile(h io.Writer, set *changeset.Set, c *changeset.Change) error {
 // touched are the paths of changes.
 func touched(changes []tongs.Change) (paths []tongs.Path) {
 	for _, c := range changes {
+		if c.Repository {
+			paths = append(paths, touched(c.Parts)...)
+			continue
+		}
 		paths = append(paths, c.Path)
 		if c.From != nil {
 			paths = append(paths, *c.From)
@@ -314,6 +320,13 @@ func touched(changes []tongs.Change) (paths []tongs.Path) {
 func undoable(keep []tongs.Change) (effects []tongs.Effect) {
 	for _, c := range keep {
 		if !c.Undoable {
+			continue
+		}
+		if c.Repository {
+			for _, part := range c.Parts {
+				part.Undoable = true
+				effects = append(effects, undoable([]tongs.Change{part})...)
+			}
 			continue
 		}
 		if c.From != nil {
@@ -343,19 +356,22 @@ func (c *commands) head() journal.Entry {
 }
 
 // commit makes what was kept hold, all of it or nothing.
-func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.Change, told *tongs.Changed) error {
+func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.Change, recorded []journal.Repository, told *tongs.Changed) error {
 	told.Paths = nil
 	paths := make([]string, len(keep))
 	for i, k := range keep {
 		paths[i] = k.Path.String()
-		if i < maxPaths {
+		switch {
+		case k.Repository:
+			told.Paths = append(told.Paths, k.Does...)
+		case i < maxPaths:
 			told.Paths = append(told.Paths, string(k.Kind)+" "+paths[i])
 		}
 	}
 	if len(keep) > maxPaths {
 		told.Paths = append(told.Paths, fmt.Sprintf("and %d more", len(keep)-maxPaths))
 	}
-	all := len(keep) == len(describe(set.Changes()))
+	all := len(touched(keep)) == len(touched(describe(set.Changes())))
 	if all {
 		paths = nil
 	}
@@ -366,6 +382,11 @@ func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.
 	defer unlock()
 	head := c.head()
 	head.Whole = undoable(keep)
+	for _, r := range recorded {
+		if slices.ContainsFunc(keep, func(k tongs.Change) bool { return k.Repository && k.Path == r.Dir }) {
+			head.Repositories = append(head.Repositories, r)
+		}
+	}
 	entry, err := set.Commit(ctx, c.opt.Changes, head, paths)
 	if unkept, ok := errors.AsType[*workspace.UnkeptError](err); ok {
 		told.Paths = nil

@@ -244,12 +244,13 @@ func TestCommitsOnACopyAreKeptAndUndone(t *testing.T) {
 			if got := git(t, b.dir, "status", "--short", "."); got != "" {
 				t.Errorf("kept, and the status is %q", got)
 			}
-			changed := false
+			told := false
 			for _, c := range b.asked[0].Changes {
-				changed = changed || c.Path.Root == tongs.RepositoryRoot && strings.HasPrefix(c.Path.String(), "/.git/objects/")
+				told = told || c.Repository && c.Path == tongs.Path{Root: tongs.RepositoryRoot, Rel: "."} && c.Protected == "" &&
+					len(c.Does) == 1 && strings.HasPrefix(c.Does[0], "commit 1 file to ") && strings.HasSuffix(c.Does[0], ": second")
 			}
-			if !changed {
-				t.Errorf("what %s is changed of was not asked about: %+v", common, b.asked[0].Changes)
+			if !told || len(b.asked[0].Changes) != 2 {
+				t.Errorf("the question does not tell what is done to %s in one line: %+v", common, b.asked[0].Changes)
 			}
 			entries, err := opt.Changes.List(journal.Filter{})
 			if err != nil || len(entries) != 1 {

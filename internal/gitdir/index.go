@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -41,11 +42,25 @@ func Tracked(dir string) (names []string, err error) {
 	if len(data) > maxIndex {
 		return nil, fmt.Errorf("%s is more than %d bytes long", path, maxIndex)
 	}
-	names, err = index(data)
+	entries, err := Entries(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
 	return names, nil
+}
+
+// Entry is what an index says of a file, without what tells whether that changed on the disk.
+type Entry struct {
+	Name string
+	Mode uint32
+	// ID is that of its content, in hex. Stage is 0, or which side of a merge it is from.
+	ID    string
+	Stage int
+	// Hidden says that git does not look at the file (assume-unchanged, skip-worktree), Intent that it is to be added.
+	Hidden, Intent bool
 }
 
 // find returns the git directory that git would use in dir, "" where it would find none.
@@ -80,8 +95,8 @@ func notDirectory(err error) bool {
 
 var errIndex = errors.New("it is not an index that can be read")
 
-// index returns the names in an index of git, of version 2, 3 or 4.
-func index(data []byte) ([]string, error) {
+// Entries returns what an index of git lists, of version 2, 3 or 4.
+func Entries(data []byte) ([]Entry, error) {
 	hash := sha1.Size
 	if n := len(data) - sha256.Size; n > 0 {
 		if sum := sha256.Sum256(data[:n]); bytes.Equal(sum[:], data[n:]) {
@@ -96,18 +111,18 @@ func index(data []byte) ([]string, error) {
 		return nil, errIndex
 	}
 	r := indexReader{data: data[:len(data)-hash], at: 12, hash: hash, version: version}
-	var names []string
+	var list []Entry
 	for range count {
-		name, ok := r.entry()
+		e, ok := r.entry()
 		if !ok {
 			return nil, errIndex
 		}
-		names = append(names, name)
+		list = append(list, e)
 	}
 	if !r.whole() {
 		return nil, errIndex
 	}
-	return names, nil
+	return list, nil
 }
 
 type indexReader struct {
@@ -117,43 +132,50 @@ type indexReader struct {
 	last     string
 }
 
-// entry returns the name of the next entry.
-func (r *indexReader) entry() (string, bool) {
+// entry returns the next entry.
+func (r *indexReader) entry() (e Entry, ok bool) {
 	start, head := r.at, 40+r.hash+2
 	if r.at+head > len(r.data) {
-		return "", false
+		return e, false
 	}
 	flags := binary.BigEndian.Uint16(r.data[r.at+head-2:])
-	mode := binary.BigEndian.Uint32(r.data[r.at+24:])
+	e.Mode = binary.BigEndian.Uint32(r.data[r.at+24:])
+	e.ID = hex.EncodeToString(r.data[r.at+40 : r.at+40+r.hash])
+	e.Stage, e.Hidden = int(flags>>12&3), flags&0x8000 != 0
 	r.at += head
 	if flags&0x4000 != 0 {
+		if r.at+2 > len(r.data) {
+			return e, false
+		}
+		more := binary.BigEndian.Uint16(r.data[r.at:])
+		e.Hidden, e.Intent = e.Hidden || more&0x4000 != 0, more&0x2000 != 0
 		r.at += 2
 	}
-	if mode>>12 == 4 || r.at > len(r.data) {
-		return "", false // a whole directory, as a sparse index has it
+	if e.Mode>>12 == 4 {
+		return e, false // a whole directory, as a sparse index has it
 	}
 	keep := ""
 	if r.version == 4 {
 		strip, ok := r.varint()
 		if !ok || strip > len(r.last) {
-			return "", false
+			return e, false
 		}
 		keep = r.last[:len(r.last)-strip]
 	}
 	n := bytes.IndexByte(r.data[r.at:], 0)
 	if n < 0 {
-		return "", false
+		return e, false
 	}
-	name := keep + string(r.data[r.at:r.at+n])
+	e.Name = keep + string(r.data[r.at:r.at+n])
 	r.at += n + 1
 	if r.version < 4 {
 		r.at += (8 - (r.at-start)%8) % 8
 	}
-	if name == "" || name < r.last {
-		return "", false
+	if e.Name == "" || e.Name < r.last {
+		return e, false
 	}
-	r.last = name
-	return name, true
+	r.last = e.Name
+	return e, true
 }
 
 func (r *indexReader) varint() (int, bool) {

@@ -71,9 +71,9 @@ func FuzzIndex(f *testing.F) {
 	}
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		names, err := index(data)
-		if err == nil && slices.ContainsFunc(names, func(n string) bool { return n == "" || strings.Contains(n, "\x00") }) {
-			t.Errorf("%q", names)
+		entries, err := Entries(data)
+		if err == nil && slices.ContainsFunc(entries, func(e Entry) bool { return e.Name == "" || strings.Contains(e.Name, "\x00") }) {
+			t.Errorf("%+v", entries)
 		}
 	})
 }

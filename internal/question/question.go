@@ -147,7 +147,7 @@ func (p *Parts) ran(q *approval.Question) {
 		return
 	}
 	first := &q.Changes[0]
-	p.Headline.Grave = first.Protected != "" || first.Kind == tongs.Deleted
+	p.Headline.Grave = first.Protected != "" || first.Kind == tongs.Deleted || first.Loses
 	p.Headline.Target = cut(changeWords(first), maxTarget)
 	if q.ChangeCount > 1 {
 		p.Headline.Target += fmt.Sprintf(" and %s", plural(q.ChangeCount-1, "more change"))

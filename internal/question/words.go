@@ -95,9 +95,21 @@ func others(effects []tongs.Effect) (list []tongs.Effect) {
 
 // changeWords say what a command did: "deleted old.txt".
 func changeWords(c *tongs.Change) string {
+	if c.Repository {
+		return gitWords(c)
+	}
 	text := string(c.Kind) + " " + cleantext.Line(c.Path.String())
 	if kind, _, _ := strings.Cut(c.Protected, ":"); kind != "" { // the list of changes says why
 		text += " (" + cleantext.Line(kind) + ")"
+	}
+	return text
+}
+
+// gitWords say what git recorded: "commit 2 files to main: a message".
+func gitWords(c *tongs.Change) string {
+	text := cleantext.Line(strings.Join(c.Does, "; "))
+	if at := c.Path.Judged().Rel; at != tongs.RepositoryRoot {
+		text = cleantext.Line(c.Path.Dir().String()) + ": " + text
 	}
 	return text
 }
@@ -106,6 +118,9 @@ func changeWords(c *tongs.Change) string {
 func ChangeLines(changes []tongs.Change) []string {
 	names, wide := make([]string, len(changes)), 0
 	for i, c := range changes {
+		if c.Repository {
+			continue
+		}
 		names[i] = cleantext.Line(c.Path.String())
 		if c.From != nil {
 			names[i] = cleantext.Line(c.From.String()) + " → " + names[i]
@@ -115,6 +130,10 @@ func ChangeLines(changes []tongs.Change) []string {
 		}
 	}
 	for i, c := range changes {
+		if c.Repository {
+			names[i] = fmt.Sprintf("%-8s  %s", "git", gitWords(&c))
+			continue
+		}
 		pad := strings.Repeat(" ", max(0, wide-ansi.StringWidth(names[i])))
 		names[i] = fmt.Sprintf("%-8s  %s%s  %s", c.Kind, names[i], pad, changeSize(c))
 		if c.Protected != "" {

@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/gitrepo"
 )
 
 // Entry is the head of one change that was made.
@@ -38,11 +39,22 @@ type Entry struct {
 	// Changes is how many paths it changed, Gone how many files and links it replaced, removed or moved.
 	Changes int `json:"changes"`
 	Gone    int `json:"gone,omitempty"`
+	// Repositories are the git directories in which git recorded its work, and nothing else changed.
+	Repositories []Repository `json:"repositories,omitempty"`
 	// Unasked says that nobody was asked about it, since it can be undone.
 	Unasked bool `json:"unasked,omitempty"`
 	// Whole are those of its changes that are made only if they are undoable: where one turns out not to be, Commit returns
 	// a *workspace.UnkeptError and changes nothing.
 	Whole []tongs.Effect `json:"-"`
+}
+
+// Repository is a git directory with what an entry did there.
+type Repository struct {
+	Dir tongs.Path `json:"dir"`
+	// Does tells it in sentences, the gravest first.
+	Does []string `json:"does,omitempty"`
+	// Refs are the refs that got other values. They are taken back by value, wherever git has them by then.
+	Refs []gitrepo.RefChange `json:"refs,omitempty"`
 }
 
 // Undone is an entry that another one took back, only a part of it where Part is set.

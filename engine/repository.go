@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/policy"
+)
+
+// partsOf are the effects on the files of git directories that changes tell of as a whole, by directory.
+func partsOf(changes []tongs.Change) map[tongs.Path][]tongs.Effect {
+	parts := map[tongs.Path][]tongs.Effect{}
+	for _, c := range changes {
+		if !c.Repository {
+			continue
+		}
+		for _, group := range changed(c.Parts) {
+			parts[c.Path] = append(parts[c.Path], group...)
+		}
+	}
+	return parts
+}
+
+// judgeParts applies what rules say about the files of git directories that changes tell of as a whole: a rule that blocks
+// one, or asks about it, is not evaded. It reports whether one asks. The rules that free such files are not about git.
+func (d *decision) judgeParts(ctx context.Context, changes []tongs.Change) (asked bool, err error) {
+	var parts []tongs.Change
+	for _, c := range changes {
+		parts = append(parts, c.Parts...)
+	}
+	groups := changed(parts)
+	for _, c := range classes {
+		if len(groups[c]) == 0 {
+			continue
+		}
+		v, _, err := d.judgeAs(ctx, c, groups[c])
+		if err != nil {
+			return asked, err
+		}
+		for _, j := range v.Effects {
+			switch {
+			case j.Decision == tongs.Blocked:
+				d.verdict = v
+				return asked, nil
+			case j.Decision == tongs.Ask && (j.Step == policy.StepRule || j.Step == policy.StepMustAsk):
+				asked = true
+			}
+		}
+		if asked && d.verdict.Decision < v.Decision {
+			d.verdict = v
+		}
+	}
+	return asked, nil
+}

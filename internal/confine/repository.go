@@ -1,0 +1,207 @@
+package confine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/changeset"
+	"github.com/tongs-ai/tongs/internal/gitdir"
+	"github.com/tongs-ai/tongs/internal/gitrepo"
+	"github.com/tongs-ai/tongs/workspace/journal"
+)
+
+// gitDirOf returns the git directory that a path is below, and its name there.
+func gitDirOf(p tongs.Path) (dir tongs.Path, name string, ok bool) {
+	if p.Root == tongs.RepositoryRoot {
+		return tongs.Path{Root: p.Root, Rel: "."}, p.Rel, p.Rel != "."
+	}
+	elems := strings.Split(p.Rel, "/")
+	i := slices.Index(elems, ".git")
+	if i < 0 || i == len(elems)-1 {
+		return dir, "", false
+	}
+	return tongs.Path{Root: p.Root, Rel: strings.Join(elems[:i+1], "/")}, strings.Join(elems[i+1:], "/"), true
+}
+
+// configurations are those of the repositories of the roots. A program on a copy may change them: git writes there what a branch
+// tracks, and what it wrote is judged with the other changes.
+func (c *Confiner) configurations() (files []string) {
+	for _, root := range c.opt.Workspace.Present() {
+		dir := root.Dir
+		if root.Name != tongs.RepositoryRoot {
+			dir = filepath.Join(dir, ".git")
+		}
+		at, err := os.Lstat(dir)
+		if err != nil || !at.IsDir() {
+			continue
+		}
+		file := filepath.Join(dir, "config")
+		if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// repositories makes one change of all that git recorded in a git directory. Where anything else changed there, its files are
+// listed one by one, and the note says what was not merely a record.
+func (o *outcome) repositories(changes []tongs.Change) (list []tongs.Change, notes []string, err error) {
+	groups := map[tongs.Path][]*changeset.Change{}
+	for i := range o.set.Changes() {
+		c := &o.set.Changes()[i]
+		if dir, _, ok := gitDirOf(c.Path); ok {
+			groups[dir] = append(groups[dir], c)
+		}
+	}
+	o.recorded = nil
+	for dir, group := range groups {
+		happened, err := o.compare(dir, group)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case happened == nil:
+		case happened.Strange != "":
+			notes = append(notes, fmt.Sprintf("in %s more changed than what git records: %s", dir, happened.Strange))
+		case happened.Idle:
+			for _, c := range group {
+				changes = slices.DeleteFunc(changes, func(t tongs.Change) bool { return t.Path == c.Path })
+			}
+			o.set.Forget(dir)
+		default:
+			changes = fold(changes, dir, happened)
+			o.set.Fold(dir, happened.Does)
+			o.recorded = append(o.recorded, journal.Repository{Dir: dir, Does: happened.Does, Refs: happened.Refs})
+		}
+	}
+	slices.Sort(notes)
+	return changes, notes, nil
+}
+
+// fold replaces the changes below a git directory by one.
+func fold(changes []tongs.Change, dir tongs.Path, happened *gitrepo.Outcome) (list []tongs.Change) {
+	one := tongs.Change{
+		Path: dir, Kind: tongs.Modified, Type: tongs.FileDirectory, Was: tongs.FileDirectory, Repository: true, Does: happened.Does,
+		Loses: happened.Grave,
+	}
+	for _, c := range changes {
+		if at, _, ok := gitDirOf(c.Path); ok && at == dir {
+			c.Protected = ""
+			one.Parts = append(one.Parts, c)
+			continue
+		}
+		list = append(list, c)
+	}
+	return append([]tongs.Change{one}, list...)
+}
+
+// compare tells what happened in a git directory, nil where it is none, or was none before.
+func (o *outcome) compare(dir tongs.Path, group []*changeset.Change) (*gitrepo.Outcome, error) {
+	host := o.opt.Workspace.Host(dir)
+	info, err := os.Lstat(host)
+	if err != nil || !info.IsDir() || !gitdir.Is(func(name string) bool { _, err := os.Lstat(filepath.Join(host, name)); return err == nil }) {
+		return nil, nil
+	}
+	if _, err := os.Lstat(filepath.Join(host, "commondir")); err == nil {
+		return nil, nil // it leads elsewhere
+	}
+	r := gitrepo.Repository{}
+	for _, c := range group {
+		if c.Refused != "" || c.From != nil {
+			return nil, nil
+		}
+		_, name, _ := gitDirOf(c.Path)
+		r.Changes = append(r.Changes, gitChange(name, c))
+	}
+	before, after, done, err := o.set.Sides(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	r.Before, r.After = before, after
+	top, prefix := dir.Dir(), ""
+	if dir.Root == tongs.RepositoryRoot {
+		top = tongs.Path{Rel: "."}
+		r.Worktree, prefix = o.worktree(host)
+	}
+	for i := range o.set.Changes() {
+		c := &o.set.Changes()[i]
+		if _, _, inGit := gitDirOf(c.Path); inGit || c.Path.Root != top.Root || !top.Contains(c.Path) {
+			continue
+		}
+		name := c.Path.Rel
+		if top.Rel != "." {
+			name = strings.TrimPrefix(name, top.Rel+"/")
+		}
+		r.Files = append(r.Files, o.workFile(path.Join(prefix, name), c))
+	}
+	return gitrepo.Compare(r), nil
+}
+
+// gitChange is a change in the words of gitrepo.
+func gitChange(name string, c *changeset.Change) gitrepo.Change {
+	g := gitrepo.Change{Name: name, Kind: gitrepo.Modified}
+	plain := func(s journal.State) bool {
+		return s.Type == journal.Absent || s.Type == journal.Dir || s.Type == journal.File
+	}
+	switch c.Kind {
+	case changeset.Added:
+		g.Kind = gitrepo.Added
+	case changeset.Deleted:
+		g.Kind = gitrepo.Deleted
+	}
+	g.Dir = c.Before.Type == journal.Dir || c.After.Type == journal.Dir
+	g.Odd = !plain(c.Before) || !plain(c.After) || g.Kind == gitrepo.Modified && c.Before.Type != c.After.Type ||
+		c.After.Type == journal.File && c.After.Mode&0o111 != 0
+	return g
+}
+
+// worktree returns which worktree of the repository at host the workspace is in, and where in its work tree.
+func (o *outcome) worktree(host string) (worktree, prefix string) {
+	at := o.opt.Workspace.Dir()
+	above := gitdir.Above(at)
+	if len(above) == 0 {
+		return "", ""
+	}
+	if rel, err := filepath.Rel(above[0].Top, at); err == nil && filepath.IsLocal(rel) && rel != "." {
+		prefix = filepath.ToSlash(rel)
+	}
+	if rel, err := filepath.Rel(host, above[0].Dir); err == nil && filepath.IsLocal(rel) && rel != "." {
+		worktree = filepath.ToSlash(rel)
+	}
+	return worktree, prefix
+}
+
+// workFile is a file of the work tree in the words of gitrepo.
+func (o *outcome) workFile(name string, c *changeset.Change) gitrepo.File {
+	f := gitrepo.File{Name: name, Kind: gitrepo.Modified, BeforeSize: c.Before.Size, AfterSize: c.After.Size}
+	switch c.Kind {
+	case changeset.Added:
+		f.Kind = gitrepo.Added
+	case changeset.Deleted:
+		f.Kind = gitrepo.Deleted
+	}
+	if c.Before.Type == journal.File {
+		f.Before = func() (io.ReadCloser, error) { return o.set.OpenBefore(c) }
+	}
+	if c.After.Type == journal.File {
+		f.After = func() (io.ReadCloser, error) { return o.set.Open(c) }
+	}
+	return f
+}
+
+// versionOf identifies what a program did to a git directory.
+func versionOf(c *tongs.Change, versions map[tongs.Path]tongs.Version) tongs.Version {
+	h := sha256.New()
+	for _, part := range c.Parts {
+		fmt.Fprintf(h, "%q %s\n", part.Path.String(), versions[part.Path])
+	}
+	return tongs.Version("outcome:" + hex.EncodeToString(h.Sum(nil)))
+}
