@@ -33,10 +33,11 @@ func (d *decision) judgeParts(ctx context.Context, changes []tongs.Change) (aske
 		if len(groups[c]) == 0 {
 			continue
 		}
-		v, _, err := d.judgeAs(ctx, c, groups[c])
+		v, basis, err := d.judgeAs(ctx, c, groups[c])
 		if err != nil {
 			return asked, err
 		}
+		d.grounds = append(d.grounds, ground{basis, groups[c]})
 		for _, j := range v.Effects {
 			switch {
 			case j.Decision == tongs.Blocked:
