@@ -36,6 +36,8 @@ type decision struct {
 	// journalled says that what is changed goes through the journal; notUndoable why changes cannot be undone, by their path.
 	journalled  bool
 	notUndoable map[tongs.Path]string
+	// recorded is what an approval for the session would be remembered for: where nothing is asked about but what git recorded.
+	recorded *recorded
 	// parts are the effects on the files of a git directory that an effect on it stands for.
 	parts map[tongs.Path][]tongs.Effect
 	// late says that the last answer came when no call waited for it; personWrote that whoever gave it also wrote the arguments.

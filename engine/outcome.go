@@ -199,6 +199,8 @@ func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (as
 		return false, nil, dropped(err)
 	}
 	relied := map[tongs.Path]bool{}
+	d.recorded = nil
+	others := false
 	for _, c := range classes {
 		group := groups[c]
 		if len(group) == 0 {
@@ -222,6 +224,9 @@ func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (as
 			d.verdict = v
 		}
 		asked = asked || v.Decision == tongs.Ask
+		if others = others || v.Decision == tongs.Ask && !c.repository; c.repository && v.Decision == tongs.Ask && v.Rememberable {
+			d.recorded = &recorded{group, v.RulesDigest}
+		}
 		for i, e := range group {
 			relied[e.Path] = relied[e.Path] || e.Undoable && byUndoable(v.Effects[i])
 		}
@@ -229,7 +234,10 @@ func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (as
 	if ruled, err := d.judgeParts(ctx, changes); err != nil {
 		return asked, shown, err
 	} else if ruled {
-		asked = true
+		asked, others = true, true
+	}
+	if others {
+		d.recorded = nil
 	}
 	for i := range changes { // where somebody is asked, they decide about what cannot be undone, too
 		c := &changes[i]

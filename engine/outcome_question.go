@@ -20,6 +20,9 @@ func (d *decision) newOutcomeQuestion(changes []tongs.Change, notes []string) ap
 		all.effects = append(all.effects, groups[c]...)
 	}
 	q := all.newQuestion(all.effects)
+	if d.recorded != nil && d.call.Session != "" {
+		q.Scopes, q.Remember = append(q.Scopes, approval.Session), lines(policy.Propose(d.recorded.effects))
+	}
 	q.Elsewhere = q.Elsewhere || d.verdict.Step == policy.StepMustAsk
 	q.Effects = q.Effects[:min(len(q.Effects), maxShown)]
 	listed := slices.Clone(changes)

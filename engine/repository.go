@@ -2,10 +2,36 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/policy"
+	"github.com/tongs-ai/tongs/internal/id"
 )
+
+// recorded are effects on git directories that somebody is asked about, and the digest of the rules that were looked at.
+type recorded struct {
+	effects []tongs.Effect
+	rules   string
+}
+
+// rememberRecorded keeps an approval of what git recorded for the session.
+func (d *decision) rememberRecorded(ctx context.Context, a *approval.Answer) error {
+	if d.recorded == nil || a.Scope != approval.Session {
+		return nil
+	}
+	grant := policy.Grant{
+		ID: id.New("g"), Scope: policy.ScopeSession, Key: d.grantKey(), Covers: policy.Propose(d.recorded.effects),
+		RulesDigest: d.recorded.rules, By: d.answered, At: time.Now(),
+	}
+	grant.Key.Tool, grant.Key.Source = tongs.RepositoryTool().Name, tongs.RepositoryTool().Source
+	if err := d.engine.opt.Grants.Add(ctx, grant); err != nil {
+		return fmt.Errorf("the approval could not be remembered: %w", err)
+	}
+	return nil
+}
 
 // partsOf are the effects on the files of git directories that changes tell of as a whole, by directory.
 func partsOf(changes []tongs.Change) map[tongs.Path][]tongs.Effect {

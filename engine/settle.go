@@ -192,6 +192,9 @@ func (w *walk) decideChanges(ctx context.Context, o Outcome, changes []tongs.Cha
 	if !answer.Approved {
 		return nil, d.refuse(dropped(denied(answer)))
 	}
+	if err := d.rememberRecorded(ctx, answer); err != nil {
+		return nil, err
+	}
 	return kept(changes, answer.Keep), d.intent(shown)
 }
 

@@ -3,8 +3,10 @@ package workspace
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/gitrepo"
 )
 
 var _ tongs.Holder = (*files)(nil)
@@ -83,7 +85,15 @@ func (f *files) mayHold(effects []tongs.Effect) error {
 func (f *files) mayKeep(ctx context.Context, effects []tongs.Effect) error {
 	var undoable []tongs.Effect
 	for _, e := range f.permit.Effects() {
-		if e.Undoable && slices.ContainsFunc(effects, e.SameTarget) {
+		switch {
+		case !e.Undoable:
+		case e.Repository:
+			for _, part := range effects {
+				if recordIn(e, part.Path) {
+					undoable = append(undoable, part)
+				}
+			}
+		case slices.ContainsFunc(effects, e.SameTarget):
 			undoable = append(undoable, e)
 		}
 	}
@@ -95,6 +105,18 @@ func (f *files) mayKeep(ctx context.Context, effects []tongs.Effect) error {
 	return nil
 }
 
+// recordIn reports whether an effect on a git directory covers a path: it is one of git's records there, and nothing that git runs.
+func recordIn(e tongs.Effect, p tongs.Path) bool {
+	if !e.Repository || e.Kind != tongs.EffectWrite || !IsGitDir(e.Path) || e.Path.Root != p.Root || e.Path == p || !e.Path.Contains(p) {
+		return false
+	}
+	name := p.Rel
+	if e.Path.Rel != "." {
+		name = strings.TrimPrefix(name, e.Path.Rel+"/")
+	}
+	return gitrepo.Record(name)
+}
+
 // heldBy reports whether an effect was decided, for its path or, where that is not protected and no rule names it, for a
 // directory above it: a delete of the directory, or a write of one that is new as a whole.
 func (f *files) heldBy(want tongs.Effect) (bool, error) {
@@ -104,6 +126,9 @@ func (f *files) heldBy(want tongs.Effect) (bool, error) {
 	_, protected := f.w.Protected(want.Path)
 	covered := false
 	decided := f.permit.Effects()
+	if want.Kind != tongs.EffectRead && slices.ContainsFunc(decided, func(e tongs.Effect) bool { return recordIn(e, want.Path) }) {
+		return true, nil // whoever changes git's records compares their values
+	}
 	for _, e := range decided {
 		switch {
 		case e.Kind != want.Kind:

@@ -387,6 +387,7 @@ func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.
 			head.Repositories = append(head.Repositories, r)
 		}
 	}
+	head.Slight = len(head.Repositories) == len(keep) && !slices.ContainsFunc(head.Repositories, func(r journal.Repository) bool { return !r.Slight })
 	entry, err := set.Commit(ctx, c.opt.Changes, head, paths)
 	if unkept, ok := errors.AsType[*workspace.UnkeptError](err); ok {
 		told.Paths = nil

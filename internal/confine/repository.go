@@ -78,7 +78,7 @@ func (o *outcome) repositories(changes []tongs.Change) (list []tongs.Change, not
 		default:
 			changes = fold(changes, dir, happened)
 			o.set.Fold(dir, happened.Does)
-			o.recorded = append(o.recorded, journal.Repository{Dir: dir, Does: happened.Does, Refs: happened.Refs})
+			o.recorded = append(o.recorded, journal.Repository{Dir: dir, Does: happened.Does, Refs: happened.Refs, Slight: happened.Slight})
 		}
 	}
 	slices.Sort(notes)

@@ -61,8 +61,8 @@ type Outcome struct {
 	// something that was lost.
 	Does  []string
 	Grave bool
-	// Idle says that nothing has another meaning than before.
-	Idle bool
+	// Slight says that nothing has another meaning than before, Idle that nothing but the index was written at all.
+	Slight, Idle bool
 	// Refs are those that have another value.
 	Refs []RefChange
 }
@@ -119,7 +119,8 @@ func Compare(r Repository) *Outcome {
 	for i, line := range c.lines {
 		out.Does, out.Grave = append(out.Does, line.text), out.Grave || i == 0 && line.rank == 0
 	}
-	out.Idle = len(c.lines) == 0 && !slices.ContainsFunc(r.Changes, func(ch Change) bool {
+	out.Slight = len(c.lines) == 0
+	out.Idle = out.Slight && !slices.ContainsFunc(r.Changes, func(ch Change) bool {
 		kind, _ := partOf(ch.Name)
 		return kind != index
 	})

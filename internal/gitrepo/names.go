@@ -113,6 +113,35 @@ func Record(name string) bool {
 	return kind != unknown && kind != object || directory(name)
 }
 
+// Restoring is how a file of a git directory is taken back.
+type Restoring uint8
+
+// The ways. What is left stays as it is: objects are only ever added, and refs are restored by value. What is optional is only
+// restored where nobody wrote to it since: it tells of the past, and nothing depends on it.
+const (
+	Exact Restoring = iota
+	Left
+	Optional
+)
+
+// Restore returns how the file of that name below a git directory is taken back.
+func Restore(name string) Restoring {
+	kind, own := partOf(name)
+	switch {
+	case kind == object, kind == packed, kind == ref && own == name, strings.HasPrefix(name, "objects/"), strings.HasPrefix(name, "refs/"):
+		return Left
+	case kind == reflog && name != "logs/refs/stash", kind == message && !strings.HasPrefix(own, "MERGE_"), own == "ORIG_HEAD", own == "AUTO_MERGE":
+		return Optional
+	}
+	return Exact
+}
+
+// IsIndex reports whether the file of that name below a git directory is an index.
+func IsIndex(name string) bool {
+	kind, _ := partOf(name)
+	return kind == index
+}
+
 var namespaces = []string{"refs/heads/", "refs/tags/", "refs/remotes/", "refs/notes/", "refs/bisect/", "refs/rewritten/", "refs/worktree/"}
 
 func namespace(name string) bool {

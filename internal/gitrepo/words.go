@@ -217,7 +217,7 @@ func (c *comparison) moved(name, old, now string) {
 	default:
 		lost := strings.TrimPrefix(c.lost(old, now), ", ")
 		if lost == "" {
-			lost = "takes " + plural(len(gone), "commit") + " off it, which other branches have"
+			lost = "takes " + plural(len(gone), "commit") + " off it, which other branches or tags have"
 		}
 		c.say(0, "move branch %s from %s to %s (%s)", name, short(old), short(now), lost)
 	}

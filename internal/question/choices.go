@@ -60,6 +60,9 @@ func choices(q *approval.Question) (list []Choice) {
 			keep = fmt.Sprintf("keep all %d", q.ChangeCount)
 		}
 		add(Choice{Name: Yes, Key: "y", Label: keep, Scope: approval.Once})
+		if slices.Contains(q.Scopes, approval.Session) {
+			add(Choice{Name: Same, Key: "s", Label: keep + ", and local git in this repository, this session", Scope: approval.Session})
+		}
 		if q.ChangeCount > 1 {
 			add(Choice{Name: Keep, Key: "k", Label: "keep some…", Scope: approval.Once})
 		}

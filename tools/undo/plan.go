@@ -32,16 +32,43 @@ func (t *tools) plan(ctx context.Context, v *tongs.View, r request) (*tongs.Plan
 	if len(net) == 0 {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "there is nothing to %s: everything is as it was already", r.name())
 	}
+	own, recorded := split(net, u.Repositories())
 	plan := &tongs.Plan{
-		Message: message(r, entries, net),
-		Preview: func(ctx context.Context) (string, error) { return t.preview(ctx, v.Files, net, u.Conflicts), nil },
+		Message: message(r, entries, own, recorded),
+		Preview: func(ctx context.Context) (string, error) {
+			return t.preview(ctx, v.Files, own, recorded, u.Conflicts), nil
+		},
 	}
 	named := func(tongs.Path) bool { return false }
 	if names, ok := v.Files.(tongs.Namer); ok {
 		named = func(p tongs.Path) bool { _, ok := names.Protected(p); return ok }
 	}
-	plan.Effects = effects(net, named)
+	plan.Effects = effects(own, named)
+	for _, repo := range recorded {
+		plan.Effects = append(plan.Effects, tongs.Effect{
+			Kind: tongs.EffectWrite, Path: repo.Dir, Repository: true, Why: strings.Join(repo.Does, "; "),
+		})
+	}
 	return plan, nil
+}
+
+// split takes out what happens to git's records, which is told by repository.
+func split(net []journal.Net, repositories []journal.Repository) (own []journal.Net, recorded []journal.Repository) {
+	touched := map[tongs.Path]bool{}
+	for _, n := range net {
+		i := slices.IndexFunc(repositories, func(r journal.Repository) bool { _, in := r.Below(n.Path); return in })
+		if i < 0 {
+			own = append(own, n)
+		} else {
+			touched[repositories[i].Dir] = true
+		}
+	}
+	for _, r := range repositories {
+		if touched[r.Dir] {
+			recorded = append(recorded, r)
+		}
+	}
+	return own, recorded
 }
 
 // effects are what changes do. Where a directory goes or comes as a whole, that is what is done to the directory and to what is
@@ -92,7 +119,7 @@ func below(dirs map[tongs.Path]bool, p tongs.Path) bool {
 }
 
 // message says in one sentence what would be done.
-func message(r request, entries []journal.Entry, net []journal.Net) string {
+func message(r request, entries []journal.Entry, net []journal.Net, recorded []journal.Repository) string {
 	what := fmt.Sprintf("%d changes", len(entries))
 	if len(entries) == 1 {
 		what = entries[0].Tool
@@ -100,8 +127,8 @@ func message(r request, entries []journal.Entry, net []journal.Net) string {
 			what += " (" + entries[0].Call + ")"
 		}
 	}
-	o := summary(net)
-	var parts []string
+	o := summary(net, recorded)
+	parts := slices.Clone(o.Git)
 	for _, part := range []struct {
 		verb  string
 		paths []string
@@ -115,7 +142,10 @@ func message(r request, entries []journal.Entry, net []journal.Net) string {
 }
 
 // summary sorts changes by what they come to.
-func summary(net []journal.Net) (o Output) {
+func summary(net []journal.Net, recorded []journal.Repository) (o Output) {
+	for _, r := range recorded {
+		o.Git = append(o.Git, r.Does...)
+	}
 	came := map[tongs.Path]bool{}
 	for _, n := range net {
 		if n.After.Type != journal.Absent {
@@ -142,8 +172,11 @@ func summary(net []journal.Net) (o Output) {
 }
 
 // preview shows the difference that it would make.
-func (t *tools) preview(ctx context.Context, files tongs.FileView, net []journal.Net, skipped []journal.Conflict) string {
+func (t *tools) preview(ctx context.Context, files tongs.FileView, net []journal.Net, recorded []journal.Repository, skipped []journal.Conflict) string {
 	var b strings.Builder
+	for _, line := range summary(nil, recorded).Git {
+		fmt.Fprintf(&b, "git: %s\n", line)
+	}
 	for i, n := range net {
 		if b.Len() > previewBytes || ctx.Err() != nil {
 			fmt.Fprintf(&b, "[%d more paths]\n", len(net)-i)
@@ -186,7 +219,7 @@ func (t *tools) run(ctx context.Context, env *tongs.Env, r request) (out Output,
 	if own(entries, env.Call.Session) {
 		seen.Follow(ctx, env.State, left(net))
 	}
-	out = summary(net)
+	out = summary(split(net, u.Repositories()))
 	if out.verb = "Undid"; r.redo {
 		out.verb = "Redid"
 	}

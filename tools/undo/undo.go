@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ type Output struct {
 	Restored []string  `json:"restored" jsonschema:"Paths as they were before, 200 at most."`
 	Deleted  []string  `json:"deleted" jsonschema:"Paths that are gone, 200 at most."`
 	Moved    []string  `json:"moved" jsonschema:"Paths that were moved back, 200 at most."`
+	Git      []string  `json:"git" jsonschema:"What happened to the git repository."`
 	Count    int       `json:"count" jsonschema:"How many paths changed."`
 	Skipped  []Skipped `json:"skipped" jsonschema:"Paths that were left alone, and why, 200 at most."`
 
@@ -66,7 +68,7 @@ const (
 
 // Present says what was done in a sentence.
 func (o Output) Present(r *tongs.Result) {
-	var parts []string
+	parts := slices.Clone(o.Git)
 	for _, part := range []struct {
 		verb  string
 		paths []string

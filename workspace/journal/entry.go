@@ -41,6 +41,8 @@ type Entry struct {
 	Gone    int `json:"gone,omitempty"`
 	// Repositories are the git directories in which git recorded its work, and nothing else changed.
 	Repositories []Repository `json:"repositories,omitempty"`
+	// Slight says that there is nothing to take back: git keeps the same refs elsewhere, say.
+	Slight bool `json:"slight,omitempty"`
 	// Unasked says that nobody was asked about it, since it can be undone.
 	Unasked bool `json:"unasked,omitempty"`
 	// Whole are those of its changes that are made only if they are undoable: where one turns out not to be, Commit returns
@@ -55,6 +57,8 @@ type Repository struct {
 	Does []string `json:"does,omitempty"`
 	// Refs are the refs that got other values. They are taken back by value, wherever git has them by then.
 	Refs []gitrepo.RefChange `json:"refs,omitempty"`
+	// Slight says that nothing there has another meaning than before.
+	Slight bool `json:"slight,omitempty"`
 }
 
 // Undone is an entry that another one took back, only a part of it where Part is set.
@@ -83,6 +87,8 @@ type State struct {
 	Size int64       `json:"size,omitempty"`
 	// Hash is the SHA-256 of a file's content, in hex. Empty means that it is not known.
 	Hash string `json:"hash,omitempty"`
+	// Index identifies what the index of a git repository lists. Two that list the same are the same.
+	Index string `json:"index,omitempty"`
 	// Target is where a link points.
 	Target string `json:"target,omitempty"`
 	// Modified is a file's modification time in nanoseconds since 1970. States that differ only there are the same.
@@ -107,6 +113,8 @@ func (s State) differs(o State) string {
 		return fmt.Sprintf("it was a %s and is a %s", s.Type, o.Type)
 	case s.Target != o.Target:
 		return fmt.Sprintf("it pointed to %q and points to %q", s.Target, o.Target)
+	case s.Index != "" && s.Index == o.Index:
+		return ""
 	case s.Size != o.Size:
 		return fmt.Sprintf("its size was %d and is %d", s.Size, o.Size)
 	case s.Hash != "" && o.Hash != "" && s.Hash != o.Hash:

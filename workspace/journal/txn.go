@@ -205,7 +205,9 @@ func (t *Txn) put(p tongs.Path, s State, size int64, sum hash.Hash, slot *tongs.
 	if s.Modified == 0 {
 		s.Modified = time.Now().UnixNano()
 	}
-	return t.tree.put(p, &node{kind: made, state: s, content: content{staged: slot}})
+	n := &node{kind: made, state: s, content: content{staged: slot}}
+	t.digest(p, n)
+	return t.tree.put(p, n)
 }
 
 // Restore gives p a file with a content that the journal keeps: that of s.Hash.
@@ -220,7 +222,9 @@ func (t *Txn) Restore(p tongs.Path, s State) error {
 	if err := t.mayCover(p); err != nil {
 		return err
 	}
-	return t.tree.put(p, &node{kind: made, state: s, content: content{hash: s.Hash}})
+	n := &node{kind: made, state: s, content: content{hash: s.Hash}}
+	t.digest(p, n)
+	return t.tree.put(p, n)
 }
 
 // Dir makes p a directory with the mode and owner of s, or gives the directory that is there the mode. What is in it

@@ -65,7 +65,7 @@ func candidate(e *Entry, over map[string]bool, redo bool) bool {
 			}
 		}
 	}
-	return !over[e.ID] && (len(e.Undoes) > 0 && !e.Redo) == redo && !e.Redo
+	return !over[e.ID] && !e.Slight && (len(e.Undoes) > 0 && !e.Redo) == redo && !e.Redo
 }
 
 // UndoneBy returns the newest entry that took the given one back and was not taken back itself; nil where none did.
@@ -133,6 +133,11 @@ func (u *Undo) entry(ctx context.Context, e *Entry) error {
 	changes, err := u.meantOf(ctx, e)
 	if err != nil {
 		return err
+	}
+	for _, r := range e.Repositories {
+		if changes, err = u.repository(e, r, changes); err != nil {
+			return err
+		}
 	}
 	var came, leaving, went []Change
 	for _, c := range changes {
@@ -236,7 +241,14 @@ func (u *Undo) is(p tongs.Path, want State) bool {
 		u.conflict(p, err.Error())
 		return false
 	}
-	if why := want.differs(now); why != "" {
+	why := want.differs(now)
+	if why != "" && want.Index != "" { // whoever looked at the files has git note so in the index
+		now.Index = u.indexDigest(&n)
+		if why = want.differs(now); why == "" {
+			want = now
+		}
+	}
+	if why != "" {
 		u.conflict(p, why)
 		return false
 	}

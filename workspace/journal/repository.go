@@ -1,0 +1,338 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/gitrepo"
+)
+
+// Below returns the name of a path below the git directory.
+func (r *Repository) Below(p tongs.Path) (name string, ok bool) {
+	if r.Dir.Root != p.Root || r.Dir == p || !r.Dir.Contains(p) {
+		return "", false
+	}
+	if r.Dir.Rel == "." {
+		return p.Rel, true
+	}
+	return strings.TrimPrefix(p.Rel, r.Dir.Rel+"/"), true
+}
+
+// Repositories are the git directories in which the transaction only changes what git records.
+func (t *Txn) Repositories() []Repository { return t.head.Repositories }
+
+// open opens the content of a node, nil where it is no file.
+func (t *Txn) open(n *node) (io.ReadCloser, error) {
+	at := n.content.staged
+	switch {
+	case n.kind == gone || n.kind == made && n.state.Type != File:
+		return nil, nil
+	case n.kind == there:
+		at = &n.at
+	case at == nil && n.content.disk != nil:
+		at = n.content.disk
+	case at == nil:
+		return t.j.Content(n.content.hash)
+	}
+	d := newDisk(t.disk.tops)
+	defer d.close()
+	fi, err := d.lstat(*at)
+	if err != nil || fi == nil || !fi.Mode().IsRegular() {
+		return nil, err
+	}
+	dir, name, err := d.parent(*at)
+	if err != nil {
+		return nil, err
+	}
+	return openFile(dir, name, fi)
+}
+
+// maxRecord is how large a ref or the file of packed refs may be.
+const maxRecord = 256 << 20
+
+// read returns the content of a file as the transaction would leave it, nil where there is none.
+func (t *Txn) read(p tongs.Path) ([]byte, error) {
+	n := t.tree.at(p)
+	f, err := t.open(&n)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxRecord))
+}
+
+// digest notes at the index of a repository what it lists.
+func (t *Txn) digest(p tongs.Path, n *node) {
+	if slices.ContainsFunc(t.head.Repositories, func(r Repository) bool {
+		name, ok := r.Below(p)
+		return ok && gitrepo.IsIndex(name)
+	}) {
+		n.state.Index = t.indexDigest(n)
+	}
+}
+
+// indexDigest is empty where there is no index that can be read: then its bytes count.
+func (t *Txn) indexDigest(n *node) string {
+	f, err := t.open(n)
+	if err != nil || f == nil {
+		return ""
+	}
+	defer f.Close()
+	digest, _ := gitrepo.IndexDigest(f)
+	return digest
+}
+
+// repository takes back what git recorded in a repository, and returns the changes that are taken back file by file.
+func (u *Undo) repository(e *Entry, r Repository, changes []Change) (rest []Change, err error) {
+	if len(u.paths) > 0 && !slices.ContainsFunc(u.paths, func(p tongs.Path) bool { return p.Contains(r.Dir) }) {
+		return changes, nil
+	}
+	if e.Roots[r.Dir.Root] != u.head.Roots[r.Dir.Root] {
+		return changes, nil // each change says so
+	}
+	u.note(r)
+	for _, c := range changes {
+		name, ok := r.Below(c.Path)
+		switch {
+		case ok && gitrepo.Restore(name) == gitrepo.Left:
+		case ok && gitrepo.Restore(name) == gitrepo.Optional && u.differs(&c):
+		default:
+			rest = append(rest, c)
+		}
+	}
+	host := filepath.Join(u.head.Roots[r.Dir.Root], filepath.FromSlash(r.Dir.Rel))
+	root, err := os.OpenRoot(host)
+	if err != nil {
+		u.conflict(r.Dir, err.Error())
+		return rest, nil
+	}
+	defer root.Close()
+	if lock := gitrepo.Locked(root.FS()); lock != "" {
+		u.conflict(r.Dir.Join(lock), "git is changing the repository, or was killed while it did")
+		return rest, nil
+	}
+	return rest, u.refs(r, root.FS())
+}
+
+// differs reports whether what is at the path of a change is not what the change left.
+func (u *Undo) differs(c *Change) bool {
+	now, err := u.tree.look(c.Path)
+	return err != nil || c.After.differs(now) != ""
+}
+
+// note adds to the entry of the undo what it does to a repository.
+func (u *Undo) note(r Repository) {
+	i := slices.IndexFunc(u.head.Repositories, func(o Repository) bool { return o.Dir == r.Dir })
+	if i < 0 {
+		u.head.Repositories = append(u.head.Repositories, Repository{Dir: r.Dir})
+		i = len(u.head.Repositories) - 1
+	}
+	to := &u.head.Repositories[i]
+	for _, line := range r.Does {
+		if back, undone := strings.CutPrefix(line, takeBack); undone {
+			line = back
+		} else {
+			line = takeBack + line
+		}
+		to.Does = append(to.Does, line)
+	}
+	for _, ref := range r.Refs {
+		k := slices.IndexFunc(to.Refs, func(o gitrepo.RefChange) bool { return o.Name == ref.Name })
+		if k < 0 {
+			to.Refs = append(to.Refs, gitrepo.RefChange{Name: ref.Name, Old: ref.New, New: ref.Old})
+			continue
+		}
+		to.Refs[k].New = ref.Old
+	}
+	to.Refs = slices.DeleteFunc(to.Refs, func(o gitrepo.RefChange) bool { return o.Old == o.New })
+}
+
+const takeBack = "take back: "
+
+// refs gives refs the values that they had, if they have those that the entry gave them: wherever git keeps them by now.
+func (u *Undo) refs(r Repository, files fs.FS) error {
+	at := record(r.Dir, "packed-refs")
+	packed, err := u.read(at)
+	if err != nil {
+		return err
+	}
+	all, err := gitrepo.ParsePacked(packed)
+	if err != nil {
+		u.conflict(at, err.Error())
+		return nil
+	}
+	var back []gitrepo.RefChange
+	for _, ref := range r.Refs {
+		p := record(r.Dir, ref.Name)
+		now, err := u.value(p, all[ref.Name])
+		switch {
+		case err != nil:
+			u.conflict(p, err.Error())
+		case now != ref.New:
+			u.conflict(p, fmt.Sprintf("it is %s now, and was left as %s", valueWords(now), valueWords(ref.New)))
+		case ref.Old != "" && !strings.HasPrefix(ref.Old, "ref: ") && !gitrepo.Has(files, ref.Old):
+			u.conflict(p, fmt.Sprintf("%s is no longer in the repository", valueWords(ref.Old)))
+		default:
+			back = append(back, ref)
+		}
+	}
+	rest := packed
+	for _, ref := range back { // what goes makes room for what comes
+		if ref.Old != "" {
+			continue
+		}
+		if err := u.dropRef(record(r.Dir, ref.Name)); err != nil {
+			return err
+		}
+		if _, ok := all[ref.Name]; ok {
+			rest = gitrepo.Unpacked(rest, ref.Name)
+		}
+	}
+	if !bytes.Equal(rest, packed) {
+		now, err := u.tree.look(at)
+		if err == nil {
+			u.sawFile(at, now)
+			err = u.File(at, State{Mode: now.Mode, Owner: now.Owner}, bytes.NewReader(rest))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, ref := range back {
+		if ref.Old == "" {
+			continue
+		}
+		if err := u.setRef(r.Dir, ref); err != nil {
+			u.conflict(record(r.Dir, ref.Name), err.Error())
+		}
+	}
+	return nil
+}
+
+// record is the path of a file of a git directory.
+func record(dir tongs.Path, name string) tongs.Path {
+	return tongs.Path{Root: dir.Root, Rel: path.Join(dir.Rel, name)}
+}
+
+func valueWords(value string) string {
+	if value == "" {
+		return "not there"
+	}
+	return value
+}
+
+// value is that of a ref, of which the packed refs have the given one.
+func (u *Undo) value(p tongs.Path, packed string) (string, error) {
+	data, err := u.read(p)
+	if err != nil {
+		return "", err
+	}
+	if data == nil {
+		return packed, nil
+	}
+	return gitrepo.ParseRef(data)
+}
+
+// sawFile has Commit refuse the transaction where a file of the disk is not as it was looked at.
+func (u *Undo) sawFile(p tongs.Path, s State) {
+	if n := u.tree.at(p); n.kind == there {
+		u.saw[n.at] = s
+	}
+}
+
+// dropRef takes away the file of a ref, and directories that had nothing else.
+func (u *Undo) dropRef(p tongs.Path) error {
+	now, err := u.tree.look(p)
+	if err != nil {
+		return err
+	}
+	u.sawFile(p, now)
+	if now.Type != File {
+		return nil
+	}
+	return u.tree.put(p, &node{})
+}
+
+// setRef gives a ref a value, in a file of its own.
+func (u *Undo) setRef(dir tongs.Path, ref gitrepo.RefChange) error {
+	head, err := u.tree.look(record(dir, "HEAD"))
+	if err != nil {
+		return err
+	}
+	p := record(dir, ref.Name)
+	now, err := u.tree.look(p)
+	if err != nil {
+		return err
+	}
+	if now.Type == Dir { // of refs that went
+		if err := u.clearDirs(p); err != nil {
+			return err
+		}
+		now = State{}
+	} else {
+		u.sawFile(p, now)
+	}
+	for _, up := range above(dir, p) {
+		at, err := u.tree.look(up)
+		if err == nil && at.Type == Absent {
+			err = u.Dir(up, State{Mode: 0o755})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	mode := now.Mode
+	if now.Type != File {
+		mode = head.Mode
+	}
+	return u.File(p, State{Mode: mode}, strings.NewReader(ref.Old+"\n"))
+}
+
+// above are the directories between a directory and a path below it, the outermost first.
+func above(dir, p tongs.Path) (list []tongs.Path) {
+	for up := p.Dir(); up != dir && up.Rel != "."; up = up.Dir() {
+		list = append([]tongs.Path{up}, list...)
+	}
+	return list
+}
+
+var errNotEmpty = errors.New("there are refs below it now")
+
+// clearDirs takes away a directory that has only directories in it.
+func (u *Undo) clearDirs(p tongs.Path) error {
+	n := u.tree.at(p)
+	names := n.sorted()
+	if n.kind == there {
+		dir, err := u.disk.dir(n.at)
+		if err != nil {
+			return err
+		}
+		more, err := entriesOf(dir)
+		if err != nil {
+			return err
+		}
+		names = append(names, more...)
+	}
+	for _, name := range names {
+		switch now, err := u.tree.look(p.Join(name)); {
+		case err != nil:
+			return err
+		case now.Type == Dir:
+			if err := u.clearDirs(p.Join(name)); err != nil {
+				return err
+			}
+		case now.Type != Absent:
+			return errNotEmpty
+		}
+	}
+	return u.tree.put(p, &node{})
+}
