@@ -329,6 +329,9 @@ type Plan struct {
 	// Contained says that the call acts through one program that Env.Commands runs to its end, and in no other way. Where
 	// nobody said anything about it, such a call may run on a copy of the files first, and be judged by what it did.
 	Contained bool
+	// Records says that git records something, by what the call names. Where rules let such a call run and it is Contained, it
+	// runs on a copy, so that what git records can be undone.
+	Records bool
 	// Preview returns what to show before approval, usually a unified diff. It is called only when somebody is asked;
 	// nil means there is nothing to show.
 	Preview func(ctx context.Context) (string, error)

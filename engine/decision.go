@@ -26,6 +26,8 @@ type decision struct {
 	// unplanned means that the tool has no plan at all; deferred that the call runs on a copy before it is decided; onCopy
 	// that a rule wants the program run on a copy.
 	unplanned, deferred, onCopy bool
+	// forUndo says that the call was allowed as it is, and runs on a copy only so that it can be undone.
+	forUndo bool
 
 	needed   []tongs.Effect // what running tools met
 	approved []tongs.Effect // what a person approved, in the state they saw

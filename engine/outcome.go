@@ -72,9 +72,11 @@ func (d *decision) writesWithoutRule() bool {
 func (d *decision) mustCopy(ctx context.Context) {
 	v := &d.verdict
 	if !v.Outcome {
-		d.onCopy = d.writesWithoutRule() && d.containable() && d.engine.opt.Outcomes(ctx)
+		d.forUndo = d.plan.Records && v.Decision == tongs.PreApproved && !d.writesWithoutRule() && d.containable() && d.engine.opt.Outcomes(ctx)
+		d.onCopy = d.forUndo || d.writesWithoutRule() && d.containable() && d.engine.opt.Outcomes(ctx)
 		return
 	}
+	d.forUndo = false
 	if d.onCopy = d.plan.Contained && !d.direct && d.engine.opt.Outcomes(ctx); d.onCopy || d.engine.opt.Mode == tongs.ModeAll {
 		return
 	}
@@ -208,6 +210,7 @@ func (d *decision) judgeChanges(ctx context.Context, changes []tongs.Change) (as
 		}
 		protect(changes, group)
 		v, basis, err := d.judgeAs(ctx, c, group)
+		d.freeForUndo(&v)
 		before := len(shown)
 		shown = append(shown, group[:min(len(group), max(maxShown-len(shown), 0))]...)
 		if reason := d.caller.outside(group); reason != "" {

@@ -33,6 +33,20 @@ func (d *decision) rememberRecorded(ctx context.Context, a *approval.Answer) err
 	return nil
 }
 
+// freeForUndo frees what a call did that was allowed as it is. Protected names and instructions for agents are asked about: a
+// program that runs directly could not have changed them.
+func (d *decision) freeForUndo(v *policy.Verdict) {
+	if !d.forUndo || v.Decision != tongs.Ask || v.Step == policy.StepMustAsk || v.Step == policy.StepSteers {
+		return
+	}
+	for i := range v.Effects {
+		if v.Effects[i].Decision == tongs.Ask {
+			v.Effects[i].Decision = tongs.PreApproved
+		}
+	}
+	v.Decision, v.Rememberable, v.By = tongs.PreApproved, false, "the command was allowed as it is"
+}
+
 // partsOf are the effects on the files of git directories that changes tell of as a whole, by directory.
 func partsOf(changes []tongs.Change) map[tongs.Path][]tongs.Effect {
 	parts := map[tongs.Path][]tongs.Effect{}
@@ -63,6 +77,7 @@ func (d *decision) judgeParts(ctx context.Context, changes []tongs.Change) (aske
 		if err != nil {
 			return asked, err
 		}
+		d.freeForUndo(&v)
 		d.grounds = append(d.grounds, ground{basis, groups[c]})
 		for _, j := range v.Effects {
 			switch {

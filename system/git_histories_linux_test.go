@@ -58,7 +58,9 @@ func gitLine(r *rand.Rand) string {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	file := func() string { return pick("f1", "f2", "f3", "f4", "d/g1", "d/g2", "new1", "new2", "untracked") }
 	branch := func() string { return pick("main", "side", "b1", "b2", "x/y", "x") }
-	commit := func() string { return pick("HEAD", "HEAD~1", "HEAD~2", "side", "main", "b1", "v0", "HEAD^2", "stash@{0}") }
+	commit := func() string {
+		return pick("HEAD", "HEAD~1", "HEAD~2", "side", "main", "b1", "v0", "HEAD^2", "stash@{0}")
+	}
 	n := func() string { return fmt.Sprint(r.IntN(1000)) }
 	forms := []func() string{
 		func() string { return "echo " + n() + " >> " + file() },
@@ -69,7 +71,9 @@ func gitLine(r *rand.Rand) string {
 		func() string { return "git add " + file() },
 		func() string { return "git commit -q -m 'commit " + n() + "'" },
 		func() string { return "git commit -q -a -m 'commit " + n() + "'" },
-		func() string { return "echo " + n() + " >> " + file() + "; git add -A; git commit -q -m 'all " + n() + "'" },
+		func() string {
+			return "echo " + n() + " >> " + file() + "; git add -A; git commit -q -m 'all " + n() + "'"
+		},
 		func() string { return "git commit -q --amend --no-edit -a" },
 		func() string { return "git commit -q --allow-empty -m empty" },
 		func() string { return "git branch " + branch() + " " + commit() },
@@ -275,8 +279,8 @@ func TestGitHistories(t *testing.T) {
 		n, err := tw.gitHistory(history)
 		asked, calls = asked+n, calls+len(history)
 		if err != nil {
-			small, err := smallest(history, func(h [][]string) error { _, err := tw.gitHistory(h); return err })
-			t.Errorf("TONGS_UNDO_FIRST=%d: %v\n--- calls\n%q", seed, err, small)
+			small, still := smallest(history, func(h [][]string) error { _, err := tw.gitHistory(h); return err })
+			t.Errorf("TONGS_UNDO_FIRST=%d: %v\n--- calls\n%q\n--- %v", seed, err, small, still)
 			failed++
 		}
 	}

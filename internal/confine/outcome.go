@@ -371,6 +371,13 @@ func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.
 	if len(keep) > maxPaths {
 		told.Paths = append(told.Paths, fmt.Sprintf("and %d more", len(keep)-maxPaths))
 	}
+	for _, k := range keep {
+		for _, part := range k.Parts { // links to worktrees are not below the git directory
+			if !k.Path.Contains(part.Path) {
+				paths = append(paths, part.Path.String())
+			}
+		}
+	}
 	all := len(touched(keep)) == len(touched(describe(set.Changes())))
 	if all {
 		paths = nil

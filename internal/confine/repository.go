@@ -62,8 +62,10 @@ func (o *outcome) repositories(changes []tongs.Change) (list []tongs.Change, not
 		}
 	}
 	o.recorded = nil
+	links := map[tongs.Path]map[tongs.Path]bool{} // files that lead to a worktree, by git directory
 	for dir, group := range groups {
-		happened, err := o.compare(dir, group)
+		links[dir] = map[tongs.Path]bool{}
+		happened, err := o.compare(dir, group, links[dir])
 		switch {
 		case err != nil:
 			return nil, nil, err
@@ -76,7 +78,7 @@ func (o *outcome) repositories(changes []tongs.Change) (list []tongs.Change, not
 			}
 			o.set.Forget(dir)
 		default:
-			changes = fold(changes, dir, happened)
+			changes = fold(changes, dir, happened, links[dir])
 			o.set.Fold(dir, happened.Does)
 			o.recorded = append(o.recorded, journal.Repository{Dir: dir, Does: happened.Does, Refs: happened.Refs, Slight: happened.Slight})
 		}
@@ -85,14 +87,14 @@ func (o *outcome) repositories(changes []tongs.Change) (list []tongs.Change, not
 	return changes, notes, nil
 }
 
-// fold replaces the changes below a git directory by one.
-func fold(changes []tongs.Change, dir tongs.Path, happened *gitrepo.Outcome) (list []tongs.Change) {
+// fold replaces the changes below a git directory, and those of the links to its worktrees, by one.
+func fold(changes []tongs.Change, dir tongs.Path, happened *gitrepo.Outcome, links map[tongs.Path]bool) (list []tongs.Change) {
 	one := tongs.Change{
 		Path: dir, Kind: tongs.Modified, Type: tongs.FileDirectory, Was: tongs.FileDirectory, Repository: true, Does: happened.Does,
 		Loses: happened.Grave,
 	}
 	for _, c := range changes {
-		if at, _, ok := gitDirOf(c.Path); ok && at == dir {
+		if at, _, ok := gitDirOf(c.Path); ok && at == dir || links[c.Path] {
 			c.Protected = ""
 			one.Parts = append(one.Parts, c)
 			continue
@@ -103,7 +105,7 @@ func fold(changes []tongs.Change, dir tongs.Path, happened *gitrepo.Outcome) (li
 }
 
 // compare tells what happened in a git directory, nil where it is none, or was none before.
-func (o *outcome) compare(dir tongs.Path, group []*changeset.Change) (*gitrepo.Outcome, error) {
+func (o *outcome) compare(dir tongs.Path, group []*changeset.Change, links map[tongs.Path]bool) (*gitrepo.Outcome, error) {
 	host := o.opt.Workspace.Host(dir)
 	info, err := os.Lstat(host)
 	if err != nil || !info.IsDir() || !gitdir.Is(func(name string) bool { _, err := os.Lstat(filepath.Join(host, name)); return err == nil }) {
@@ -126,6 +128,13 @@ func (o *outcome) compare(dir tongs.Path, group []*changeset.Change) (*gitrepo.O
 	}
 	defer done()
 	r.Before, r.After = before, after
+	r.Linked = func(gitfile, worktree string) bool {
+		at, ok := o.linked(gitfile, filepath.Join(host, "worktrees", worktree))
+		if ok {
+			links[at] = true
+		}
+		return ok
+	}
 	top, prefix := dir.Dir(), ""
 	if dir.Root == tongs.RepositoryRoot {
 		top = tongs.Path{Rel: "."}
@@ -143,6 +152,28 @@ func (o *outcome) compare(dir tongs.Path, group []*changeset.Change) (*gitrepo.O
 		r.Files = append(r.Files, o.workFile(path.Join(prefix, name), c))
 	}
 	return gitrepo.Compare(r), nil
+}
+
+// linked returns the new file .git at a host path, if it leads to the given git directory.
+func (o *outcome) linked(gitfile, to string) (tongs.Path, bool) {
+	at, ok := o.opt.Workspace.Place(gitfile)
+	if !ok || path.Base(at.Rel) != ".git" {
+		return at, false
+	}
+	for i := range o.set.Changes() {
+		c := &o.set.Changes()[i]
+		if c.Path != at || c.Kind != changeset.Added || c.After.Type != journal.File || c.After.Mode&0o111 != 0 || c.After.Size > maxGitFile {
+			continue
+		}
+		f, err := o.set.Open(c)
+		if err != nil {
+			return at, false
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxGitFile))
+		return at, err == nil && string(text) == "gitdir: "+to+"\n"
+	}
+	return at, false
 }
 
 // gitChange is a change in the words of gitrepo.

@@ -136,6 +136,11 @@ func Restore(name string) Restoring {
 	return Exact
 }
 
+// IsObject reports whether the file or directory of that name below a git directory is one of objects.
+func IsObject(name string) bool {
+	return patterns().loose.MatchString(name) || patterns().pair.MatchString(name)
+}
+
 // IsIndex reports whether the file of that name below a git directory is an index.
 func IsIndex(name string) bool {
 	kind, _ := partOf(name)

@@ -24,6 +24,8 @@ type analyser struct {
 	steps, expanded, lookups int
 	// writes is true once something was met that is not known to only read.
 	writes bool
+	// records is true once git was met with a subcommand that records something.
+	records bool
 	// onward is true once a command was met that may read on where the shell reads its commands.
 	onward bool
 	// full is true once there were too many effects to tell.
@@ -118,7 +120,7 @@ func (a *analyser) result() *Analysis {
 	if len(a.effects) == 0 {
 		a.effect(tongs.Effect{Kind: tongs.EffectExecute, Argv: []string{":"}})
 	}
-	return &Analysis{Effects: a.effects, Commands: distinct(a.commands), Notes: a.notes, ReadOnly: !a.writes, ReadsOn: a.onward}
+	return &Analysis{Effects: a.effects, Commands: distinct(a.commands), Notes: a.notes, ReadOnly: !a.writes, Records: a.records, ReadsOn: a.onward}
 }
 
 // dropPrivate leaves out what a command changes in private directories, where it changes nothing else: then every root is

@@ -85,6 +85,8 @@ type Analysis struct {
 	Notes []string
 	// ReadOnly is true where every command is known to only read, apart from private directories.
 	ReadOnly bool
+	// Records is true where git records something.
+	Records bool
 	// ReadsOn is true where a command may go on to read where the shell reads its commands from: what is written there
 	// next may not reach the shell.
 	ReadsOn bool

@@ -81,6 +81,7 @@ func gitProgram(a *analyser, c ctx, st *state, words []arg) {
 		return
 	}
 	a.writes = a.writes || kind != "look"
+	a.records = a.records || listed("record tree destroy", kind)
 	a.gitOutside(st, args)
 	a.gitArguments(c, st, sub.text, args)
 	a.gitReads(st, sub.text, args)

@@ -200,6 +200,7 @@ func (s *Set) plan(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, e
 	markNew(v.Files, a.Effects)
 	plan := &tongs.Plan{
 		Effects: a.Effects, Message: "Run: " + programoutput.Short(in.Command, titleRunes), Kind: tongs.KindExecute, Contained: !in.Background,
+		Records: a.Records,
 		Preview: func(context.Context) (string, error) { return preview(in, at.dir, a), nil },
 	}
 	if s.freeRead(ctx, a) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -72,10 +73,15 @@ func (t *Txn) read(p tongs.Path) ([]byte, error) {
 
 // digest notes at the index of a repository what it lists.
 func (t *Txn) digest(p tongs.Path, n *node) {
-	if slices.ContainsFunc(t.head.Repositories, func(r Repository) bool {
-		name, ok := r.Below(p)
-		return ok && gitrepo.IsIndex(name)
-	}) {
+	name := p.Rel
+	if p.Root != tongs.RepositoryRoot {
+		_, below, ok := strings.Cut("/"+p.Rel, "/.git/")
+		if !ok {
+			return
+		}
+		name = below
+	}
+	if gitrepo.IsIndex(name) {
 		n.state.Index = t.indexDigest(n)
 	}
 }
@@ -103,7 +109,7 @@ func (u *Undo) repository(e *Entry, r Repository, changes []Change) (rest []Chan
 	for _, c := range changes {
 		name, ok := r.Below(c.Path)
 		switch {
-		case ok && gitrepo.Restore(name) == gitrepo.Left:
+		case ok && gitrepo.Restore(name) == gitrepo.Left && !(c.After.Type == Absent && gitrepo.IsObject(name)):
 		case ok && gitrepo.Restore(name) == gitrepo.Optional && u.differs(&c):
 		default:
 			rest = append(rest, c)
@@ -145,15 +151,85 @@ func (u *Undo) note(r Repository) {
 		}
 		to.Does = append(to.Does, line)
 	}
-	for _, ref := range r.Refs {
-		k := slices.IndexFunc(to.Refs, func(o gitrepo.RefChange) bool { return o.Name == ref.Name })
-		if k < 0 {
-			to.Refs = append(to.Refs, gitrepo.RefChange{Name: ref.Name, Old: ref.New, New: ref.Old})
-			continue
+}
+
+// netRefs sets which refs the undo gives other values. Entries that changed more than git's records may have done so by the files.
+func (u *Undo) netRefs() error {
+	for i := range u.head.Repositories {
+		r := &u.head.Repositories[i]
+		at := record(r.Dir, "packed-refs")
+		was, err := u.readDisk(at)
+		if err != nil {
+			return err
 		}
-		to.Refs[k].New = ref.Old
+		is, err := u.read(at)
+		if err != nil {
+			return err
+		}
+		old, err := gitrepo.ParsePacked(was)
+		if err != nil {
+			return err
+		}
+		now, err := gitrepo.ParsePacked(is)
+		if err != nil {
+			return err
+		}
+		names := u.touchedRefs(r.Dir)
+		for _, refs := range []map[string]string{old, now} {
+			for name := range refs {
+				names[name] = true
+			}
+		}
+		r.Refs = nil
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			p := record(r.Dir, name)
+			data, err := u.readDisk(p)
+			if err != nil {
+				return err
+			}
+			before := old[name]
+			if data != nil {
+				if before, err = gitrepo.ParseRef(data); err != nil {
+					return fmt.Errorf("%s: %w", p, err)
+				}
+			}
+			after, err := u.value(p, now[name])
+			if err != nil {
+				return fmt.Errorf("%s: %w", p, err)
+			}
+			if before != after {
+				r.Refs = append(r.Refs, gitrepo.RefChange{Name: name, Old: before, New: after})
+			}
+		}
 	}
-	to.Refs = slices.DeleteFunc(to.Refs, func(o gitrepo.RefChange) bool { return o.Old == o.New })
+	return nil
+}
+
+// touchedRefs are the refs of a git directory that have a file which the transaction changes.
+func (u *Undo) touchedRefs(dir tongs.Path) map[string]bool {
+	names := map[string]bool{}
+	var walk func(name string)
+	walk = func(name string) {
+		n := u.tree.at(record(dir, name))
+		for child := range n.names {
+			walk(name + "/" + child)
+		}
+		if gitrepo.ValidRef(name) {
+			names[name] = true
+		}
+	}
+	walk("refs")
+	return names
+}
+
+// readDisk is read for what is there now.
+func (u *Undo) readDisk(p tongs.Path) ([]byte, error) {
+	f, err := u.open(&node{kind: there, at: p})
+	if err != nil || f == nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxRecord))
 }
 
 const takeBack = "take back: "

@@ -124,6 +124,10 @@ func (j *Journal) Undo(ctx context.Context, head Entry, entries []Entry, paths [
 		}
 		t.head.Undoes = append(t.head.Undoes, Undone{ID: e.ID, Part: u.part})
 	}
+	if err := u.netRefs(); err != nil {
+		t.Close()
+		return nil, err
+	}
 	return u, nil
 }
 
