@@ -143,8 +143,23 @@ func validCover(kind tongs.EffectKind, pattern string) bool {
 	return policy.Cover{Kind: kind, Pattern: pattern}.Validate() == nil
 }
 
-// runners start other programs: what follows them says nothing about what is run.
-var runners = []string{"sudo", "doas", "su", "env", "xargs", "sh", "bash", "zsh", "dash", "ssh", "docker", "nohup", "timeout"}
+// verbs are the commands whose first two words say what they do, whatever follows: no option of theirs names a program to run,
+// a file to obey or a place to send to. Only for these a rule about the beginning of a command is offered.
+var verbs = map[string][]string{
+	"git":    {"add", "branch", "commit", "mv", "restore", "rm", "stash", "status", "switch", "tag"},
+	"go":     {"doc", "fmt", "mod", "version"},
+	"docker": {"images", "logs", "ps"},
+	"podman": {"images", "logs", "ps"},
+}
+
+// whole are programs whose words say all that they are told: they take no further commands from their input. For these a rule
+// about the very same command is offered. Shells, interpreters and what starts other programs (env, xargs, npx, uv run, docker
+// run, find -exec) are not among them, and neither is what nobody listed.
+var whole = []string{
+	"bazel", "black", "bundle", "cargo", "cmake", "composer", "ctest", "dotnet", "eslint", "gh", "git", "go", "gofmt", "gofumpt",
+	"golangci-lint", "gradle", "helm", "jest", "make", "meson", "mvn", "mypy", "ninja", "nox", "npm", "pip", "pip3", "pnpm", "prettier",
+	"pyright", "pytest", "rake", "rspec", "ruff", "rustc", "rustfmt", "staticcheck", "swift", "terraform", "tox", "tsc", "vitest", "yarn",
+}
 
 // generalise is the narrowest pattern that covers all of them; empty where it would have to be too wide.
 func generalise(same []lesson) (tongs.EffectKind, string) {
@@ -164,13 +179,13 @@ func generalise(same []lesson) (tongs.EffectKind, string) {
 		exact = exact && n == len(words) && n == len(l.argv)
 		words = words[:n]
 	}
-	if slices.Contains(runners, path.Base(words[0])) || strings.Contains(words[0], "/") {
-		return tongs.EffectExecute, ""
-	}
 	if exact {
+		if !slices.Contains(whole, words[0]) {
+			return tongs.EffectExecute, ""
+		}
 		return tongs.EffectExecute, policy.ExactCommand(words)
 	}
-	if len(words) < 2 || strings.HasPrefix(words[1], "-") || slices.ContainsFunc(words, func(w string) bool { return !plain(w) }) {
+	if len(words) < 2 || !slices.Contains(verbs[words[0]], words[1]) || slices.ContainsFunc(words, func(w string) bool { return !plain(w) }) {
 		return tongs.EffectExecute, ""
 	}
 	return tongs.EffectExecute, strings.Join(words, " ")
