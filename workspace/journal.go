@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -117,7 +118,7 @@ func (f *files) unkept(why *UnkeptError, effects []tongs.Effect) error {
 }
 
 // Undoable says of each of the writes and deletes of a call why it could not be undone, "" where it could. Without a journal
-// nothing can, nor what is in a directory that programs write to directly.
+// nothing can, nor what is in a directory that programs write to directly or on another file system than its root.
 func (w *Workspace) Undoable(ctx context.Context, effects []tongs.Effect) []string {
 	if w.journal == nil {
 		return slices.Repeat([]string{"changes are not recorded here"}, len(effects))
@@ -129,11 +130,27 @@ func (w *Workspace) Undoable(ctx context.Context, effects []tongs.Effect) []stri
 		return ""
 	})
 	for i, e := range effects {
-		if w.letThrough(w.Host(e.Path)) {
+		switch {
+		case w.letThrough(w.Host(e.Path)):
 			why[i] = "commands write there directly (sandbox.through)"
+		case w.mounted(e.Path):
+			why[i] = "another file system is mounted there, or it cannot be told"
 		}
 	}
 	return why
+}
+
+// mounted reports whether a path is on another mount than its root: what is brought back is made in the root and moved from there.
+func (w *Workspace) mounted(p tongs.Path) bool {
+	root, err := mountOf(w.byName[p.Root].Dir)
+	for ; err == nil && p.Rel != "."; p = p.Dir() {
+		at, failed := mountOf(w.Host(p))
+		if missing(failed) || errors.Is(failed, syscall.ENOTDIR) {
+			continue
+		}
+		return failed != nil || at != root
+	}
+	return err != nil && !missing(err)
 }
 
 // letThrough reports whether a path of this machine is, or holds, one that programs write to directly.
