@@ -17,7 +17,7 @@ func TestTheIndexIsNeverStale(t *testing.T) {
 	agree := func(when string) {
 		t.Helper()
 		for range 2 { // the second time from memory
-			got, want := scanNames(x, []string{dir}, protect, hide, nil, nil), scanNames(nil, []string{dir}, protect, hide, nil, nil)
+			got, want := scanNames(x, []string{dir}, nameLists{protect: protect, hide: hide}, nil, nil), scanNames(nil, []string{dir}, nameLists{protect: protect, hide: hide}, nil, nil)
 			if g, w := relative(dir, got.protected), relative(dir, want.protected); !slices.Equal(g, w) {
 				t.Errorf("%s: protected:\n got %v\nwant %v", when, g, w)
 			}
@@ -58,7 +58,7 @@ func TestTheIndexIsNeverStale(t *testing.T) {
 	agree("a file")
 	// Many different ones: it does not grow without end.
 	for i := range 3 * maxTrees {
-		scanNames(x, []string{dir}, append(slices.Clone(protect), strings.Repeat("n", i+1)), hide, nil, nil)
+		scanNames(x, []string{dir}, nameLists{protect: append(slices.Clone(protect), strings.Repeat("n", i+1)), hide: hide}, nil, nil)
 	}
 	if len(x.trees) > maxTrees {
 		t.Errorf("%d trees are remembered", len(x.trees))
@@ -79,7 +79,7 @@ func TestALookThatWasCutShort(t *testing.T) {
 	tree := &nameTree{}
 	for left := 1; left < 30; left++ {
 		var got []string
-		w := &nameWalk{names: newPatterns([]string{".envrc"}, nil), left: left, skips: map[string]bool{}, found: func(p string, _ bool) { got = append(got, p) }}
+		w := &nameWalk{names: newPatterns(nameLists{protect: []string{".envrc"}}), left: left, skips: map[string]bool{}, found: func(p string, _ bool) { got = append(got, p) }}
 		w.walk(tree, dir)
 		if whole := len(got) == 3; whole != (w.left > 0) {
 			t.Errorf("%d entries: %v, %d left", left, got, w.left)
@@ -110,14 +110,14 @@ func BenchmarkScanNames(b *testing.B) {
 }
 
 func benchScan(b *testing.B, x *nameIndex, dir string, protect []string) {
-	scanNames(x, []string{dir}, append(protect, ".git", "*.worker"), []string{".env", "*.pem", "*.key"}, nil, nil)
+	scanNames(x, []string{dir}, nameLists{protect: append(protect, ".git", "*.worker"), hide: []string{".env", "*.pem", "*.key"}}, nil, nil)
 	if x != nil {
 		for _, tree := range x.trees {
 			settle(&tree.top, dir)
 		}
 	}
 	for b.Loop() {
-		s := scanNames(x, []string{dir}, append(protect, ".git", "*.worker"), []string{".env", "*.pem", "*.key"}, nil, nil)
+		s := scanNames(x, []string{dir}, nameLists{protect: append(protect, ".git", "*.worker"), hide: []string{".env", "*.pem", "*.key"}}, nil, nil)
 		_ = s.appeared(nowhere)
 	}
 }

@@ -36,14 +36,16 @@ type scanned struct {
 
 // scanNames looks for names in trees, at any depth, and passes over exempt paths. Dirs, where it is not nil, is given the
 // inodes of the directories that were looked into.
-func scanNames(index *nameIndex, roots, protect, hide, exempt []string, dirs map[string]uint64) scanned {
+func scanNames(index *nameIndex, roots []string, names nameLists, exempt []string, dirs map[string]uint64) scanned {
 	s := scanned{index: index, roots: roots, had: map[string]bool{}, dirs: dirs}
-	none := len(protect) == 0 && len(hide) == 0
+	none := len(names.protect) == 0 && len(names.hide) == 0
 	if none && dirs == nil {
 		return s
 	}
-	s.names = newPatterns(protect, hide)
-	s.patterns = strings.Join(protect, "\x00") + "\x00\x00" + strings.Join(hide, "\x00")
+	s.names = newPatterns(names)
+	for _, list := range [][]string{names.protect, names.hide, names.open} {
+		s.patterns += strings.Join(list, "\x00") + "\x00\x00"
+	}
 	w := s.walk(index.bound(), func(p string, hide bool) {
 		s.had[p] = true
 		switch {
@@ -121,21 +123,25 @@ func (s *scanned) appeared(held func(p string) bool) (paths []string) {
 	return paths
 }
 
+// nameLists are the names of a policy: those to protect, to hide, and single ones that are neither although they match.
+type nameLists struct{ protect, hide, open []string }
+
 // namePatterns are the names to look for.
 type namePatterns struct{ protect, hide patternSet }
 
-// patternSet is a list of patterns, each split into its names, and found by its last one.
+// patternSet is a list of patterns, each split into its names, and found by its last one. Open are names that match none.
 type patternSet struct {
 	exact map[string][][]string
 	globs [][]string
+	open  []string
 }
 
-func newPatterns(protect, hide []string) *namePatterns {
-	return &namePatterns{newPatternSet(protect), newPatternSet(hide)}
+func newPatterns(names nameLists) *namePatterns {
+	return &namePatterns{newPatternSet(names.protect, names.open), newPatternSet(names.hide, names.open)}
 }
 
-func newPatternSet(list []string) patternSet {
-	s := patternSet{exact: map[string][][]string{}}
+func newPatternSet(list, open []string) patternSet {
+	s := patternSet{exact: map[string][][]string{}, open: open}
 	for _, p := range list {
 		if p = strings.Trim(strings.ToLower(p), "/"); p == "" {
 			continue
@@ -154,7 +160,8 @@ func (s *patternSet) empty() bool { return len(s.exact) == 0 && len(s.globs) == 
 
 // match reports whether a name, below the names above it, matches one of the patterns.
 func (s *patternSet) match(above []string, name string) bool {
-	return matchAny(s.exact[name], above, name) || matchAny(s.globs, above, name)
+	return (matchAny(s.exact[name], above, name) || matchAny(s.globs, above, name)) &&
+		!slices.ContainsFunc(s.open, func(open string) bool { return matchName(open, name) })
 }
 
 // isRepository reports whether git takes a directory with these entries for a repository, whatever its name is.

@@ -38,8 +38,8 @@ func relative(dir string, paths []string) (out []string) {
 
 func TestFindingNames(t *testing.T) {
 	dir := tree4(t, ".git/hooks/x", ".git/config", ".git/modules/m/HEAD", ".git/modules/m/objects/x", ".git/modules/m/refs/x", "sub/.git", "a/.github/workflows/ci.yml",
-		"a/.github/README", "b/.ENV", "b/prod.env", "b/env", "node_modules/p/.envrc", "c/.envrc", "d/HEAD", "d/refs/x", "d/objects/x", "e/x.worker/y")
-	s := scanNames(nil, []string{dir}, []string{".git", ".github/workflows", ".envrc", "*.worker"}, []string{".env", "*.env"}, []string{filepath.Join(dir, "e/x.worker")}, nil)
+		"a/.github/README", "b/.ENV", "b/prod.env", "b/Example.env", "b/env", "node_modules/p/.envrc", "c/.envrc", "d/HEAD", "d/refs/x", "d/objects/x", "e/x.worker/y")
+	s := scanNames(nil, []string{dir}, nameLists{protect: []string{".git", ".github/workflows", ".envrc", "*.worker"}, hide: []string{".env", "*.env"}, open: []string{"example.env"}}, []string{filepath.Join(dir, "e/x.worker")}, nil)
 	want := []string{"a/.github/workflows", "c/.envrc", "sub/.git"}
 	for _, git := range []string{".git", ".git/modules/m", "d"} {
 		want = append(want, gitdir.PartsOf(git)...)

@@ -24,6 +24,8 @@ type Policy struct {
 	ProtectedNames, HiddenNames []string
 	// Redact, where it is set, returns what is shown of a hidden file instead of nothing; "" shows nothing.
 	Redact func(path string) string
+	// OpenNames are single names, in lower case, that are neither although they match: .env.example tells no secret.
+	OpenNames []string
 	// Exempt are paths that these names do not hold for, because they were approved.
 	Exempt []string
 	// Cache is a writable tree in which these names mean nothing: nobody obeys what lies in a cache. It is inside no other

@@ -75,7 +75,8 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 		dirs = map[string]uint64{}
 	}
 	exempt := realPaths(pol.Exempt)
-	r.scan = scanNames(index, r.named(pol.ReadOnly), pol.ProtectedNames, pol.HiddenNames, exempt, dirs)
+	names := nameLists{pol.ProtectedNames, pol.HiddenNames, pol.OpenNames}
+	r.scan = scanNames(index, r.named(pol.ReadOnly), names, exempt, dirs)
 	if r.scan.cut && slices.Contains(pol.Require, PropertyProtect) {
 		return nil, tongs.Errorf(tongs.CodeSandboxUnavailable,
 			"the writable directories have more than %d entries, too many to look for protected names; choose a smaller workspace", index.bound())

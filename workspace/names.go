@@ -35,6 +35,9 @@ const (
 // the list: see Workspace.Protected.
 func ProtectedNames() []Name { return slices.Clone(names) }
 
+// OpenNames returns the exceptions: single names that match the list and have nothing in them to protect.
+func OpenNames() []string { return slices.Clone(public) }
+
 // Protected reports whether writing or deleting p must be asked for, and why: its name is in the list, it is a part of a
 // directory that git would take for a repository, or that would be one with it, git's configuration names it, or a link with
 // such a name leads to it or through it.

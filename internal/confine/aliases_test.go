@@ -101,3 +101,19 @@ func TestLinksMadeInTheSameRun(t *testing.T) {
 		}
 	}
 }
+
+// Programs read what only looks like a secret, as file tools do.
+func TestProgramsThatReadExamplesOfSecrets(t *testing.T) {
+	b, _ := freely(t, journal.Options{})
+	for _, name := range []string{".env.example", "certs/cacert.pem", ".env.local"} {
+		b.write(t, name, "content of "+name+"\n")
+	}
+	b.say = false
+	out, res := b.run(t, `{"script":"cat .env.example certs/cacert.pem; echo B=1 >> .env.example","copy":true}`)
+	if out.Out != "content of .env.example\ncontent of certs/cacert.pem\n" || len(b.asked) > 0 || !strings.HasSuffix(b.content(t, ".env.example"), "B=1\n") {
+		t.Errorf("%q, asked %d times: %s", out.Out, len(b.asked), res.Content)
+	}
+	if out, _ := b.run(t, `{"script":"cat .env.local","copy":true}`); strings.Contains(out.Out, "content") || len(b.asked) == 0 {
+		t.Errorf("a secret is shown: %q", out.Out)
+	}
+}

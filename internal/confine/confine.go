@@ -264,6 +264,7 @@ func (c *commands) seal(p *sandbox.Policy, cmd *tongs.Command, effects []tongs.E
 
 // names protects and hides the names of the one list, and what links with such names lead to, except what was approved for this call by name.
 func (c *Confiner) names(p *sandbox.Policy, effects []tongs.Effect) {
+	p.OpenNames = append(p.OpenNames, workspace.OpenNames()...)
 	for _, name := range workspace.ProtectedNames() {
 		if name.Kind == workspace.KindSecret {
 			p.HiddenNames = append(p.HiddenNames, name.Pattern)
