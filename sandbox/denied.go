@@ -60,8 +60,9 @@ func findDenied(text, dir string, res *resolved, mode NetworkMode) (list []Denia
 			!said.refused.MatchString(line) {
 			continue
 		}
+		readOnly := mentions(line, "ead-only file system", "EROFS")
 		for _, m := range said.path.FindAllStringSubmatch(line, 8) {
-			if kind := deniedPath(m[1], dir, res); kind != nil {
+			if kind := deniedPath(m[1], dir, readOnly, res); kind != nil {
 				add(*kind)
 			}
 		}
@@ -80,8 +81,8 @@ func mentions(line string, words ...string) bool {
 }
 
 // deniedPath says what of a path on the host the sandbox kept from the command, or nil. A path that does not exist was
-// not kept from anybody, unless it would have been made where nothing can be.
-func deniedPath(path, dir string, res *resolved) *Denial {
+// not kept from anybody, unless it would have been made where nothing can be: readOnly says that the command was told so.
+func deniedPath(path, dir string, readOnly bool, res *resolved) *Denial {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
@@ -105,6 +106,8 @@ func deniedPath(path, dir string, res *resolved) *Denial {
 	case exists && within(res.hidden, path):
 		return &Denial{Kind: "read", Path: path}
 	case exists && within(res.protected, path), t.writable() && exists && slices.Contains(res.absent, path):
+		return &Denial{Kind: "write", Path: path}
+	case readOnly && t.writable() && within(res.protected, filepath.Dir(path)):
 		return &Denial{Kind: "write", Path: path}
 	case !t.writable() && strings.Contains(path, "/") && filepath.IsAbs(path):
 		if _, err := os.Lstat(filepath.Dir(path)); err == nil && !exists {

@@ -384,6 +384,10 @@ func (p *plan) inside() {
 	for _, l := range p.res.changing {
 		pin(l.At)
 	}
+	for dir := range p.res.opened {
+		pin(dir)
+		pins[dir] = true
+	}
 	for _, d := range slices.Sorted(maps.Keys(pins)) {
 		p.add(launch.Mount{Kind: launch.MountSelf, Target: d})
 	}

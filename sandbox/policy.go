@@ -26,7 +26,9 @@ type Policy struct {
 	Redact func(path string) string
 	// OpenNames are single names, in lower case, that are neither although they match: .env.example tells no secret.
 	OpenNames []string
-	// Exempt are paths that these names do not hold for, because they were approved.
+	// ProtectedPlaces and HiddenPlaces are paths in these trees that links with such names lead to.
+	ProtectedPlaces, HiddenPlaces []string
+	// Exempt are paths that these names and places do not hold for, because they were approved. They may be below one.
 	Exempt []string
 	// Cache is a writable tree in which these names mean nothing: nobody obeys what lies in a cache. It is inside no other
 	// writable tree, and around none.

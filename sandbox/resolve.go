@@ -38,6 +38,8 @@ type resolved struct {
 	hidden, protected, absent, files []string
 	changing                         []hostpath.Link
 	watched                          map[string]stamp
+	// opened are protected directories that something exempt is in, with what else was in them: only that is protected.
+	opened map[string]map[string]bool
 	// socketMasks are sockets of the host's inside the trees.
 	sockets []string
 	dir     string
@@ -51,7 +53,7 @@ var never = []string{"/", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbi
 
 // resolvePolicy resolves the paths of a policy, and looks for the names in it. The index may be nil.
 func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
-	r := &resolved{watched: map[string]stamp{}}
+	r := &resolved{watched: map[string]stamp{}, opened: map[string]map[string]bool{}}
 	if err := r.addTrees(pol); err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 	if pol.Overlay != nil {
 		dirs = map[string]uint64{}
 	}
-	exempt := realPaths(pol.Exempt)
+	exempt := entryPaths(pol.Exempt)
 	names := nameLists{pol.ProtectedNames, pol.HiddenNames, pol.OpenNames}
 	r.scan = scanNames(index, r.named(pol.ReadOnly), names, exempt, dirs)
 	if r.scan.cut && slices.Contains(pol.Require, PropertyProtect) {
@@ -84,16 +86,21 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 	for _, p := range pol.Hidden {
 		r.hide(p, nil)
 	}
-	for _, p := range r.scan.hidden {
+	for _, p := range append(pol.HiddenPlaces, r.scan.hidden...) {
 		r.hide(p, exempt)
 	}
 	for _, p := range pol.Protected {
-		if err := r.addProtected(p); err != nil {
+		if err := r.addProtected(p, nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range pol.ProtectedPlaces {
+		if err := r.addProtected(p, exempt); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range r.scan.protected {
-		r.sortProtected(p) // found without following a link
+		r.protectAround(p, exempt) // found without following a link
 	}
 	if err := r.addConfigured(exempt); err != nil {
 		return nil, err
@@ -105,13 +112,6 @@ func resolvePolicy(pol *Policy, index *nameIndex) (*resolved, error) {
 		}
 	}
 	return r, nil
-}
-
-// hide hides what a path leads to, unless that is exempt: then it is not hidden for a link that leads there either.
-func (r *resolved) hide(p string, exempt []string) {
-	if real, _, err := resolve(p); err == nil && r.treeOf(real) != nil && !slices.Contains(exempt, real) {
-		r.hidden = append(r.hidden, real)
-	}
 }
 
 // named are the trees in which names are looked for: those that can be written to, but for the cache, and those that were
@@ -231,7 +231,7 @@ func (r *resolved) writable() (roots []string) {
 
 // addProtected sorts a protected path by what is there. Its parent is resolved, itself it is not: a link is protected as
 // what it is.
-func (r *resolved) addProtected(p string) error {
+func (r *resolved) addProtected(p string, exempt []string) error {
 	if !filepath.IsAbs(p) {
 		return tongs.Errorf(tongs.CodeInvalidPath, "%q is not an absolute path", p)
 	}
@@ -243,7 +243,7 @@ func (r *resolved) addProtected(p string) error {
 		}
 		return nil
 	}
-	r.sortProtected(filepath.Join(parent, filepath.Base(p)))
+	r.protectAround(filepath.Join(parent, filepath.Base(p)), exempt)
 	return nil
 }
 
@@ -306,6 +306,13 @@ func (r *resolved) planted() (paths []string) {
 		if to, err := os.Readlink(l.At); err != nil || to != l.To {
 			if _, err := os.Lstat(l.At); err == nil && !r.held(l.At) {
 				paths = append(paths, l.At)
+			}
+		}
+	}
+	for dir, had := range r.opened {
+		for _, e := range readDir(dir) {
+			if p := filepath.Join(dir, e.Name()); !had[e.Name()] && !r.held(p) {
+				paths = append(paths, p)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/workspace/journal"
 )
 
@@ -45,7 +46,7 @@ func TestProgramsThatChangeWhatProtectedLinksLeadTo(t *testing.T) {
 				if got := b.content(t, file); got != "ok" {
 					t.Fatalf("%s is %q: %s", file, got, res.Content)
 				}
-				if b.say = true; file == "cfg/envrc" && !strings.Contains(script, ";") {
+				if b.say = true; !strings.Contains(script, ";") {
 					b.asked = nil
 					_, res = b.run(t, args)
 					if got := b.content(t, file); got != "evil\n" || len(b.asked) == 0 {
@@ -115,5 +116,56 @@ func TestProgramsThatReadExamplesOfSecrets(t *testing.T) {
 	}
 	if out, _ := b.run(t, `{"script":"cat .env.local","copy":true}`); strings.Contains(out.Out, "content") || len(b.asked) == 0 {
 		t.Errorf("a secret is shown: %q", out.Out)
+	}
+}
+
+// What was approved below a protected directory can be changed and read, and nothing else there.
+func TestApprovedPathsBelowProtectedDirectories(t *testing.T) {
+	for _, copied := range []bool{true, false} {
+		for _, c := range []struct{ script, file, want string }{
+			{"echo new > .vscode/tasks.json", ".vscode/tasks.json", "new\n"},
+			{"echo new > .github/workflows/ci.yml", ".github/workflows/ci.yml", "new\n"},
+			{"echo new > .vscode/made.json", ".vscode/made.json", "new\n"},
+			{"cat .aws/credentials > out", "out", "key"},
+		} {
+			b, _ := freely(t, journal.Options{})
+			for name, content := range map[string]string{
+				".vscode/tasks.json": "ok", ".vscode/settings.json": "ok", ".vscode/deep/x": "ok", ".github/workflows/ci.yml": "ok", ".aws/credentials": "key", ".aws/config": "other",
+			} {
+				b.write(t, name, content)
+			}
+			_, res := b.run(t, fmt.Sprintf(`{"script":%q,"copy":%t}`, c.script, copied))
+			most := 1
+			if copied && c.file != "out" {
+				most = 2 // that it may be written, and what was
+			}
+			if !b.has(c.file) || b.content(t, c.file) != c.want || len(b.asked) == 0 || len(b.asked) > most {
+				t.Errorf("%s, on a copy %t: asked %d times: %s", c.script, copied, len(b.asked), res.Content)
+			}
+		}
+	}
+}
+
+// An approval for one file in a protected directory opens nothing beside it.
+func TestApprovedPathsOpenNothingElse(t *testing.T) {
+	for _, script := range []string{
+		"echo new > .vscode/tasks.json || exit 1; echo evil > .vscode/settings.json",
+		"echo new > .vscode/tasks.json || exit 1; echo evil > .vscode/deep/x",
+		"echo new > .vscode/tasks.json || exit 1; echo evil > .vscode/launch.json",
+		"echo new > .vscode/tasks.json || exit 1; mv .vscode v2; mkdir .vscode; echo evil > .vscode/settings.json",
+		"echo new > .vscode/tasks.json || exit 1; rm -rf .vscode/deep; ln -s /etc .vscode/deep",
+	} {
+		for _, copied := range []bool{true, false} {
+			b, _ := freely(t, journal.Options{})
+			for _, name := range []string{".vscode/tasks.json", ".vscode/settings.json", ".vscode/deep/x"} {
+				b.write(t, name, "ok")
+			}
+			n := 0
+			b.answer = func(approval.Question) approval.Answer { n++; return approval.Answer{Approved: n == 1} }
+			b.run(t, fmt.Sprintf(`{"script":%q,"copy":%t}`, script, copied))
+			if b.content(t, ".vscode/settings.json") != "ok" || b.content(t, ".vscode/deep/x") != "ok" || b.has(".vscode/launch.json") {
+				t.Errorf("%s, on a copy %t: something else was changed", script, copied)
+			}
+		}
 	}
 }

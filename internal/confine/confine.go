@@ -278,10 +278,7 @@ func (c *Confiner) names(p *sandbox.Policy, effects []tongs.Effect) {
 		}
 		p.Exempt = append(p.Exempt, c.opt.Workspace.Host(e.Path))
 	}
-	hide, protect := c.opt.Workspace.LinkedNames()
-	approved := func(host string) bool { return slices.Contains(p.Exempt, host) }
-	p.Hidden = append(p.Hidden, slices.DeleteFunc(hide, approved)...)
-	p.Protected = append(p.Protected, slices.DeleteFunc(protect, approved)...)
+	p.HiddenPlaces, p.ProtectedPlaces = c.opt.Workspace.LinkedNames()
 }
 
 // callDir makes a directory beside the output of a call.

@@ -32,7 +32,7 @@ func (c *commands) Scope(readOnly bool) (string, error) {
 	for _, m := range p.Writable {
 		writable = append(writable, m.String())
 	}
-	lists := [][]string{writable, p.ReadOnly, p.Hidden, p.Protected, p.Exempt, hosts(effects)}
+	lists := [][]string{writable, p.ReadOnly, p.Hidden, p.Protected, p.HiddenPlaces, p.ProtectedPlaces, p.Exempt, hosts(effects)}
 	for _, list := range lists {
 		slices.Sort(list)
 	}
