@@ -1,9 +1,11 @@
 package workspace
 
 import (
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,16 +48,12 @@ func (w *Workspace) aliasesOf(s *survey, made map[string]string) []alias {
 		}
 		return to, nil
 	}}
-	for link := range made {
-		a.links = append(a.links, link)
-	}
 	for _, seen := range s.found {
 		a.links = append(a.links, seen.links...)
 	}
-	for link := range s.followed {
-		a.links = append(a.links, link)
-	}
-	for _, link := range a.links {
+	from := slices.Concat(s.named, slices.Collect(maps.Keys(made)), slices.Collect(maps.Keys(s.followed)))
+	a.links = append(a.links, from[len(s.named):]...)
+	for _, link := range from {
 		if p, ok := w.Place(link); ok {
 			a.add(link, p.Judged().Rel)
 		}
@@ -63,13 +61,32 @@ func (w *Workspace) aliasesOf(s *survey, made map[string]string) []alias {
 	return a.list
 }
 
+// namedLinks returns the links that were found whose own path has a protected name, or the beginning of one.
+func (w *Workspace) namedLinks(found map[string]sights) (links []string) {
+	for _, seen := range found {
+		for _, link := range seen.links {
+			if p, ok := w.Place(link); ok && protectedBy(formsOf(p.Judged().Rel)) != nil {
+				links = append(links, link)
+			}
+		}
+	}
+	return links
+}
+
+// protectedBy returns the entry of the list that a path falls under, or is the beginning of.
+func protectedBy(forms []form) *Name {
+	if n := nameList().find(forms, false); n != nil {
+		return n
+	}
+	if begun := nameList().begun(forms); len(begun) > 0 {
+		return begun[0].Name
+	}
+	return nil
+}
+
 // add takes a link that goes by a name, where that is protected, with the links that are where it leads.
 func (a *aliasing) add(link, name string) {
-	forms := formsOf(name)
-	entry := nameList().find(forms, false)
-	if begun := nameList().begun(forms); entry == nil && len(begun) > 0 {
-		entry = begun[0].Name
-	}
+	entry := protectedBy(formsOf(name))
 	if entry == nil || a.seen[[2]string{link, entry.Pattern}] || len(a.list) > maxAliases {
 		return
 	}

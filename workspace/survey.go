@@ -32,6 +32,8 @@ type survey struct {
 	found  map[string]sights // by the directory of the root
 	// edition changes with what was found.
 	edition int
+	// named are those of the links that were found whose own path has a protected name.
+	named []string
 	// followed are links that a path led through. They count wherever they are.
 	followed map[string]bool
 
@@ -115,10 +117,11 @@ func (s *survey) look(w *Workspace, rest time.Duration) {
 		dirs[r.Dir], found[r.Dir] = d, seen
 		same = same && seen.equal(s.found[r.Dir])
 	}
+	s.dirs = dirs
 	if !same || len(found) != len(s.found) {
 		s.edition++
+		s.found, s.named = found, w.namedLinks(found)
 	}
-	s.dirs, s.found = dirs, found
 	s.aliases, s.stale = w.aliasesOf(s, nil), false
 	s.looked = time.Now()
 	s.took = s.looked.Sub(start)
