@@ -73,18 +73,9 @@ func (p *Printer) entries(j *journal.Journal, list []journal.Entry) error {
 	}
 	rows := make([][]string, 0, len(list))
 	for _, e := range list {
-		var paths []string
-		for c, err := range j.Changes(e.ID) {
-			if err != nil {
-				return err
-			}
-			if paths = append(paths, described(&c)); len(paths) == maxPaths {
-				break
-			}
-		}
-		what := strings.Join(paths, ", ")
-		if left := e.Changes - len(paths); left > 0 {
-			what += fmt.Sprintf(" and %d more", left)
+		what, err := summary(j, &e)
+		if err != nil {
+			return err
 		}
 		call := e.Call
 		if call == "" {
@@ -93,6 +84,29 @@ func (p *Printer) entries(j *journal.Journal, list []journal.Entry) error {
 		rows = append(rows, []string{e.Time.Format(time.DateTime), call, e.Tool, what})
 	}
 	return p.Table([]string{"TIME", "CALL", "TOOL", "WHAT"}, rows)
+}
+
+// summary says what an entry did: what it did to repositories, and a few of its paths.
+func summary(j *journal.Journal, e *journal.Entry) (string, error) {
+	what := e.Does()
+	shown, left := 0, 0
+	for c, err := range j.Changes(e.ID) {
+		switch {
+		case err != nil:
+			return "", err
+		case e.Recorded(c.Path):
+		case shown == maxPaths:
+			left++
+		default:
+			what = append(what, described(&c))
+			shown++
+		}
+	}
+	text := strings.Join(what, ", ")
+	if left > 0 {
+		text += fmt.Sprintf(" and %d more", left)
+	}
+	return text, nil
 }
 
 // described says what was done to a path.
@@ -149,11 +163,16 @@ func (p *Printer) diff(j *journal.Journal, call string, paths []string) error {
 		return err
 	}
 	for _, e := range list {
+		if len(paths) == 0 {
+			for _, does := range e.Does() {
+				fmt.Fprintln(p.Out, "git: "+terminal.Clean(does))
+			}
+		}
 		for c, err := range j.Changes(e.ID) {
 			if err != nil {
 				return err
 			}
-			if !wanted(c.Path, paths) {
+			if !wanted(c.Path, paths) || len(paths) == 0 && e.Recorded(c.Path) {
 				continue
 			}
 			before, after := j.Sides(&e, &c)
@@ -179,6 +198,9 @@ func (p *Printer) entry(j *journal.Journal, e *journal.Entry, format string) err
 		if by, err := j.UndoneBy(e.ID); err == nil && by != nil {
 			fmt.Fprintf(p.Out, "  undone by %s\n", terminal.Clean(by.Call))
 		}
+		for _, does := range e.Does() {
+			fmt.Fprintln(p.Out, "  "+terminal.Clean(does))
+		}
 	}
 	for c, err := range j.Changes(e.ID) {
 		if err != nil {
@@ -188,6 +210,9 @@ func (p *Printer) entry(j *journal.Journal, e *journal.Entry, format string) err
 			if err := p.JSON(c); err != nil {
 				return err
 			}
+			continue
+		}
+		if e.Recorded(c.Path) {
 			continue
 		}
 		line := "  " + described(&c)

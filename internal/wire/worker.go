@@ -215,6 +215,9 @@ func (wk *Workers) changes(_ context.Context, call string) (list []worker.Change
 			if err != nil {
 				return list, err
 			}
+			if e.Recorded(c.Path) {
+				continue // its sentences are in the result of the call
+			}
 			before, after := wk.sys.Journal.Sides(&e, &c)
 			change := worker.Change{Path: c.Path.String(), Diff: journal.Diff(c.Path, c.From, before, after)}
 			change.Added, change.Removed = countLines(change.Diff)

@@ -28,6 +28,22 @@ func (r *Repository) Below(p tongs.Path) (name string, ok bool) {
 	return strings.TrimPrefix(p.Rel, r.Dir.Rel+"/"), true
 }
 
+// Recorded reports whether a path is one of a git directory whose changes the entry tells in sentences.
+func (e *Entry) Recorded(p tongs.Path) bool {
+	return slices.ContainsFunc(e.Repositories, func(r Repository) bool {
+		_, ok := r.Below(p)
+		return ok
+	})
+}
+
+// Does are the sentences about all its git directories.
+func (e *Entry) Does() (list []string) {
+	for _, r := range e.Repositories {
+		list = append(list, r.Does...)
+	}
+	return list
+}
+
 // Repositories are the git directories in which the transaction only changes what git records.
 func (t *Txn) Repositories() []Repository { return t.head.Repositories }
 
