@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/gitrepo"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -142,11 +143,23 @@ func crashing(program, dir, state string, point func(string) error) error {
 
 // crashTree makes the tree that the programs change, with one entry in the journal.
 func crashTree(t *testing.T) *site {
-	s := newSite(t, map[string]string{"a": "old a", "gone/x": "x", "gone/y/z": "z", "here/f": "f", "here/g": "g", "l": "will be a link"})
+	one, two := strings.Repeat("1", 40), strings.Repeat("2", 40)
+	s := newSite(t, map[string]string{
+		".git/HEAD": "ref: refs/heads/main\n", ".git/objects/11/" + one[2:]: "an object", ".git/objects/22/" + two[2:]: "another",
+		".git/refs/heads/main": one + "\n", ".git/packed-refs": one + " refs/heads/packed\n",
+		"a": "old a", "gone/x": "x", "gone/y/z": "z", "here/f": "f", "here/g": "g", "l": "will be a link",
+	})
 	old := time.Unix(1_700_000_000, 0)
 	must(t, os.Chtimes(filepath.Join(s.dir, "a"), old, old))
-	x, err := s.j.Begin(t.Context(), Entry{Call: "setup", Roots: map[string]string{"": s.dir}})
+	x, err := s.j.Begin(t.Context(), Entry{Call: "setup", Roots: map[string]string{"": s.dir}, Repositories: []Repository{{
+		Dir: in_(".git"), Refs: []gitrepo.RefChange{
+			{Name: "refs/heads/main", Old: one, New: two}, {Name: "refs/heads/new", New: two}, {Name: "refs/heads/packed", Old: one},
+		},
+	}}})
 	must(t, err)
+	must(t, x.File(in_(".git/refs/heads/main"), State{Mode: 0o644}, strings.NewReader(two+"\n")))
+	must(t, x.File(in_(".git/refs/heads/new"), State{Mode: 0o644}, strings.NewReader(two+"\n")))
+	must(t, x.File(in_(".git/packed-refs"), State{Mode: 0o644}, strings.NewReader("")))
 	must(t, x.File(in_("a"), State{Mode: 0o644}, strings.NewReader("older")))
 	must(t, x.Remove(in_("gone")))
 	must(t, x.Dir(in_("made"), State{Mode: 0o755}))

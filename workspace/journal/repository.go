@@ -303,8 +303,11 @@ func (u *Undo) refs(r Repository, files fs.FS) error {
 		if ref.Old == "" {
 			continue
 		}
-		if err := u.setRef(r.Dir, ref); err != nil {
+		err := u.setRef(r.Dir, ref)
+		if errors.Is(err, errNotEmpty) {
 			u.conflict(record(r.Dir, ref.Name), err.Error())
+		} else if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -375,8 +378,12 @@ func (u *Undo) setRef(dir tongs.Path, ref gitrepo.RefChange) error {
 	}
 	for _, up := range above(dir, p) {
 		at, err := u.tree.look(up)
-		if err == nil && at.Type == Absent {
+		switch {
+		case err != nil:
+		case at.Type == Absent:
 			err = u.Dir(up, State{Mode: 0o755})
+		case at.Type != Dir:
+			err = errNotEmpty
 		}
 		if err != nil {
 			return err
@@ -397,7 +404,7 @@ func above(dir, p tongs.Path) (list []tongs.Path) {
 	return list
 }
 
-var errNotEmpty = errors.New("there are refs below it now")
+var errNotEmpty = errors.New("there are refs below or above its name now")
 
 // clearDirs takes away a directory that has only directories in it.
 func (u *Undo) clearDirs(p tongs.Path) error {
