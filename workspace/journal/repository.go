@@ -173,20 +173,15 @@ func (u *Undo) note(r Repository) {
 func (u *Undo) netRefs() error {
 	for i := range u.head.Repositories {
 		r := &u.head.Repositories[i]
-		at := record(r.Dir, "packed-refs")
-		was, err := u.readDisk(at)
+		old, err := u.refsOnDisk(r.Dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Dir, err)
+		}
+		packed, err := u.read(record(r.Dir, "packed-refs"))
 		if err != nil {
 			return err
 		}
-		is, err := u.read(at)
-		if err != nil {
-			return err
-		}
-		old, err := gitrepo.ParsePacked(was)
-		if err != nil {
-			return err
-		}
-		now, err := gitrepo.ParsePacked(is)
+		now, err := gitrepo.ParsePacked(packed)
 		if err != nil {
 			return err
 		}
@@ -198,27 +193,26 @@ func (u *Undo) netRefs() error {
 		}
 		r.Refs = nil
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			p := record(r.Dir, name)
-			data, err := u.readDisk(p)
+			after, err := u.value(record(r.Dir, name), now[name])
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", record(r.Dir, name), err)
 			}
-			before := old[name]
-			if data != nil {
-				if before, err = gitrepo.ParseRef(data); err != nil {
-					return fmt.Errorf("%s: %w", p, err)
-				}
-			}
-			after, err := u.value(p, now[name])
-			if err != nil {
-				return fmt.Errorf("%s: %w", p, err)
-			}
-			if before != after {
-				r.Refs = append(r.Refs, gitrepo.RefChange{Name: name, Old: before, New: after})
+			if old[name] != after {
+				r.Refs = append(r.Refs, gitrepo.RefChange{Name: name, Old: old[name], New: after})
 			}
 		}
 	}
 	return nil
+}
+
+// refsOnDisk are the refs of a git directory as it is now.
+func (u *Undo) refsOnDisk(dir tongs.Path) (map[string]string, error) {
+	root, err := os.OpenRoot(filepath.Join(u.head.Roots[dir.Root], filepath.FromSlash(dir.Rel)))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return gitrepo.Refs(root.FS())
 }
 
 // touchedRefs are the refs of a git directory that have a file which the transaction changes.
@@ -236,16 +230,6 @@ func (u *Undo) touchedRefs(dir tongs.Path) map[string]bool {
 	}
 	walk("refs")
 	return names
-}
-
-// readDisk is read for what is there now.
-func (u *Undo) readDisk(p tongs.Path) ([]byte, error) {
-	f, err := u.open(&node{kind: there, at: p})
-	if err != nil || f == nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxRecord))
 }
 
 const takeBack = "take back: "
