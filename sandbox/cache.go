@@ -3,6 +3,7 @@ package sandbox
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
-// CacheOwner says whose a build cache is. There are four owners, and none reads what another wrote, except that a copy reads
-// through to the direct one.
+// CacheOwner says whose a build cache is. There are five owners, and none reads what another wrote, except that a copy reads
+// through to the direct one, and both to that of the toolchain.
 type CacheOwner string
 
 // The owners.
@@ -26,6 +27,8 @@ const (
 	CacheCopy CacheOwner = "copy"
 	// CacheServer: one tool server, which runs for as long as its client wants.
 	CacheServer CacheOwner = "server"
+	// CacheToolchain: Tongs itself, which compiles the standard library of a toolchain and nothing else.
+	CacheToolchain CacheOwner = "toolchain"
 )
 
 // UnusedCache is how long what a copy's cache holds is kept without being used, where nobody said that the session is over.
@@ -45,6 +48,8 @@ type Cache struct {
 	// dir holds what the owner wrote, and seen is what the program sees it as: for a copy the direct cache, which shows
 	// through.
 	dir, seen string
+	// base is that of a toolchain, which shows through below seen; "" for none.
+	base string
 }
 
 // Owner is whose it is, "" for one that keeps nothing.
@@ -134,6 +139,101 @@ func (c Caches) Prune(before time.Time) (sessions int, err error) {
 	return sessions, nil
 }
 
+// UnusedWorkspace is how long the caches of a workspace and of its servers are kept without being used.
+const UnusedWorkspace = 30 * 24 * time.Hour
+
+// PruneUnused removes caches of toolchains, workspaces and servers that nobody used for long, and returns how many. Those that are
+// removed are made again when they are needed.
+func (c Caches) PruneUnused(now time.Time) (n int, err error) {
+	if c.dir == "" {
+		return 0, nil
+	}
+	for owner, unused := range map[CacheOwner]time.Duration{
+		CacheToolchain: UnusedToolchain, CacheDirect: UnusedWorkspace, CacheServer: UnusedWorkspace,
+	} {
+		for _, dir := range c.each(owner) {
+			if lastUsed(dir).After(now.Add(-unused)) {
+				continue
+			}
+			_ = os.Remove(mark(dir))
+			if err := removeLayers(dir); err != nil {
+				return n, err
+			}
+			n++
+			_ = os.Remove(filepath.Dir(dir)) // where nothing is in it any more
+		}
+	}
+	return n, nil
+}
+
+// lastUsed is when a cache was last used: a toolchain's is stamped by its mark.
+func lastUsed(dir string) (at time.Time) {
+	for _, path := range []string{dir, mark(dir)} {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(at) {
+			at = info.ModTime()
+		}
+	}
+	return at
+}
+
+// each are the directories of an owner's caches.
+func (c Caches) each(owner CacheOwner) (dirs []string) {
+	depth := map[CacheOwner]int{CacheBuilder: 0, CacheDirect: 1, CacheToolchain: 1, CacheCopy: 2, CacheServer: 2}[owner]
+	dirs = []string{c.own(owner).dir}
+	for range depth {
+		var below []string
+		for _, dir := range dirs {
+			for _, e := range readDir(dir) {
+				if e.IsDir() {
+					below = append(below, filepath.Join(dir, e.Name()))
+				}
+			}
+		}
+		dirs = below
+	}
+	return dirs
+}
+
+// CacheUsage is what the caches of one owner take.
+type CacheUsage struct {
+	Owner  CacheOwner `json:"owner"`
+	Caches int        `json:"caches"`
+	Bytes  int64      `json:"bytes"`
+}
+
+// Usage is what is kept, by owner. Owners that keep nothing are left out.
+func (c Caches) Usage() (list []CacheUsage) {
+	if c.dir == "" {
+		return nil
+	}
+	for _, owner := range []CacheOwner{CacheCopy, CacheDirect, CacheServer, CacheBuilder, CacheToolchain} {
+		u := CacheUsage{Owner: owner}
+		for _, dir := range c.each(owner) {
+			if size := treeSize(dir); size > 0 {
+				u.Caches, u.Bytes = u.Caches+1, u.Bytes+size
+			}
+		}
+		if u.Caches > 0 {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// treeSize is the size of all files below a directory, as far as they can be read.
+func treeSize(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
+}
+
 // addCache adds the cache of a policy to its trees. It is apart from everything else that the program can write to.
 func (r *resolved) addCache(c Cache) error {
 	if c.owner == "" {
@@ -142,6 +242,9 @@ func (r *resolved) addCache(c Cache) error {
 	if err := c.make(); err != nil {
 		return tongs.Errorf(tongs.CodeExecutionError, "the build cache cannot be made: %w", err)
 	}
+	c.seed()
+	now := time.Now()
+	_ = os.Chtimes(c.seen, now, now) // it is in use
 	real, links, err := resolve(c.seen)
 	if err != nil {
 		return tongs.Errorf(tongs.CodeInvalidPath, "the build cache %q: %w", c.seen, err)

@@ -81,7 +81,8 @@ func (r *Runner) takeSlot(c Cache, res *resolved, copies bool) (*slot, error) {
 			continue
 		}
 		s.Upper = filepath.Join(s.dir, "upper")
-		s.Copied = copies || r.opt.NoOverlay || r.over.refusal(deviceKey(s.dir, s.Root)) != "" || nothingIn(s.Root)
+		s.Below = c.base
+		s.Copied = copies || r.opt.NoOverlay || r.over.refusal(deviceKey(s.dir, s.Root)) != "" || nothingIn(s.Root) && s.Below == ""
 		r.caches.bound(s.Upper)
 		if err := s.prepare(); err != nil {
 			s.release()

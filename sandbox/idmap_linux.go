@@ -71,6 +71,9 @@ func (r *Runner) mapTrees(p *plan, k *keeper) (fds []int, err error) {
 			p.trees = append(p.trees, layerTree(l))
 		case l != nil:
 			p.trees = append(p.trees, lowerTree(t), layerTree(l))
+			if l.Below != "" {
+				p.trees = append(p.trees, tree{path: l.Below})
+			}
 		case t.writable() || !system:
 			p.trees = append(p.trees, t)
 		}

@@ -50,6 +50,8 @@ type Layer struct {
 	// attributes user.overlay.*, or where Copied is set a copy of the tree that was written to.
 	Upper  string `json:"upper"`
 	Copied bool   `json:"copied,omitempty"`
+	// Below is a directory that shows through below Root, "" for none.
+	Below string `json:"below,omitempty"`
 	// Through are the directories in it, as paths below Root, that were shown as they are.
 	Through []string `json:"through,omitempty"`
 	// Began is the time, in nanoseconds since 1970, such that whatever of the tree has that stamp of change or an older

@@ -324,7 +324,12 @@ func (p *plan) bindTrees() {
 		}
 		p.bind(lowerTree(t), at+"/lower")
 		p.bind(layer, at+"/layer")
-		p.add(launch.Mount{Kind: launch.MountOverlay, Source: at, Target: t.path, Attr: writableMount})
+		m := launch.Mount{Kind: launch.MountOverlay, Source: at, Target: t.path, Attr: writableMount}
+		if l.Below != "" {
+			p.bind(tree{path: l.Below}, at+"/base")
+			m.Tree = 1
+		}
+		p.add(m)
 	}
 	if p.over != nil {
 		p.layers = append(p.layers, p.over.describe())

@@ -253,7 +253,7 @@ func (a *app) runJob(ctx context.Context, f runFlags, file *config.Worker, job w
 	defer show.Close()
 	stop := terminal.NewInterrupts(quit, show)
 	defer stop.End()
-	sys, err := a.openAsking(ctx, wire.Options{Mode: f.mode, Worker: file, Lives: true, Events: show.Event}, stop.Press,
+	sys, err := a.openAsking(ctx, wire.Options{Mode: f.mode, Worker: file, Lives: true, Warm: true, Events: show.Event}, stop.Press,
 		func(c approval.Channel) approval.Channel { return terminal.Paused(c, show) })
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -28,11 +29,37 @@ func (p *process) cache() (sandbox.Cache, error) {
 	case cmd.Server != "":
 		return caches.Server(workspace, cmd.Server), nil
 	case p.onCopy:
-		return caches.Copy(workspace, p.session()), nil
+		return caches.Copy(workspace, p.session()).Over(p.toolchain()), nil
 	case cmd.ReadOnly:
 		return sandbox.Cache{}, nil
 	}
-	return caches.Direct(workspace), nil
+	return caches.Direct(workspace).Over(p.toolchain()), nil
+}
+
+// toolchain is the cache of the Go toolchain, for a workspace that has a module of Go.
+func (c *Confiner) toolchain() sandbox.Cache {
+	dir := c.opt.Workspace.Dir()
+	for _, pattern := range []string{"go.mod", "go.work", "*/go.mod"} {
+		if found, err := filepath.Glob(filepath.Join(escapeGlob(dir), pattern)); err == nil && len(found) > 0 {
+			return c.opt.Caches.Toolchain(c.writable()...)
+		}
+	}
+	return sandbox.Cache{}
+}
+
+// escapeGlob spells a path as a pattern for exactly it.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// Warm compiles the standard library of Go for the commands of a workspace that has a module of Go, unless that is done. It
+// takes a minute of processor time, at low priority.
+func (c *Confiner) Warm(ctx context.Context) error {
+	cache := c.toolchain()
+	if cache.Owner() == "" || !c.Full(ctx) {
+		return nil
+	}
+	return c.opt.Runner.Warm(ctx, cache)
 }
 
 // kept reports whether a program is one of those that Tongs keeps for itself.

@@ -37,10 +37,13 @@ func collectJournal(ctx context.Context, stateDir string, cfg *config.Config) (j
 // Collected is what was deleted.
 type Collected struct {
 	state.Report
-	Sessions   int            `json:"workerSessions"`
-	SpillBytes int64          `json:"spillBytes"`
-	Caches     int            `json:"buildCaches"`
-	Journal    journal.Report `json:"journal"`
+	Sessions   int   `json:"workerSessions"`
+	SpillBytes int64 `json:"spillBytes"`
+	Caches     int   `json:"buildCaches"`
+	// Unused counts caches that nobody used for long, Kept is what the others take.
+	Unused  int                  `json:"unusedCaches"`
+	Kept    []sandbox.CacheUsage `json:"keptCaches,omitempty"`
+	Journal journal.Report       `json:"journal"`
 }
 
 // Collect deletes what is older than the configuration keeps it.
@@ -78,6 +81,11 @@ func (h Host) Collect(ctx context.Context) (report Collected, err error) {
 	if report.Caches, err = Caches(p.StateDir).Prune(time.Now().Add(-sandbox.UnusedCache)); err != nil {
 		return report, err
 	}
+	caches := Caches(p.StateDir)
+	if report.Unused, err = caches.PruneUnused(time.Now()); err != nil {
+		return report, err
+	}
+	report.Kept = caches.Usage()
 	report.Journal, err = collectJournal(ctx, p.StateDir, cfg)
 	return report, err
 }

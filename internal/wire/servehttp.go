@@ -14,7 +14,7 @@ import (
 // OpenServer wires a system that serves MCP clients.
 func (h Host) OpenServer(ctx context.Context, o Options) (*mcpserver.Server, *System, error) {
 	channel := &mcpserver.Channel{}
-	o.Caller, o.Lives = channel, true
+	o.Caller, o.Lives, o.Warm = channel, true, true
 	h.Attended = false // a client starts it, or a person for clients
 	sys, err := h.Open(ctx, o)
 	if err != nil {

@@ -51,6 +51,8 @@ type Options struct {
 	Elicit          func(context.Context, mcpclient.Elicitation) (mcpclient.Elicited, error)
 	// Lives is set by programs that go on after a call: their commands may be jobs.
 	Lives bool
+	// Warm compiles the standard library of Go beforehand, in the background, for a workspace that has a module of it.
+	Warm bool
 	// Observe is told what happens to calls.
 	Observe func(engine.Event)
 	// Tools are those of the program itself, offered as the built-in ones are.
@@ -95,6 +97,8 @@ type System struct {
 	runner   *sandbox.Runner
 	shell    *shell.Set
 	Confined *confine.Confiner
+	// stopWarming ends what is compiled beforehand; nil where nothing is.
+	stopWarming func()
 	// providers supply the tools that are not built in; unfollow ends the watch over them, and ready is the engine once it
 	// has them.
 	providers map[tongs.SourceKind]engine.Provider
@@ -158,7 +162,9 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 	if err = sys.provide(tongs.SourceBuiltin, sys.builtIn, nil); err != nil {
 		return nil, err
 	}
-	sys.Confined = confined
+	if sys.Confined = confined; o.Warm && confined != nil {
+		sys.stopWarming = sys.startWarming()
+	}
 	if err = sys.addOwn(o.Tools); err != nil {
 		return nil, err
 	}
@@ -349,6 +355,9 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 // Close ends what the system started and closes its state, the last opened first. It does so wholly also where a part fails.
 func (s *System) Close() error {
 	s.endTelemetry()
+	if s.stopWarming != nil {
+		s.stopWarming()
+	}
 	errs := []error{s.closeProviders()}
 	if s.shell != nil {
 		s.shell.CloseAll()

@@ -26,6 +26,7 @@ var writing = map[string]string{
 	"sandbox/inherits.go Default":         "the names of variables; no program runs with it",
 	"sandbox/shown.go Default":            "the names of what every program sees; no program runs with it",
 	"sandbox/overlay_linux.go Layered":    "the probe of overlays, which runs nothing",
+	"sandbox/toolchain_linux.go Default":  "a toolchain's cache, which nothing but a program of ours writes, without a workspace",
 }
 
 // Every place where production code makes a policy, or makes something writable, is known.

@@ -15,12 +15,16 @@ var errOverlay = errors.New("overlay")
 // gone from the tree afterwards: nothing but the overlay reaches them.
 func (b *builder) overlay(m *Mount) error {
 	lower, layer := m.Source+"/lower", m.Source+"/layer"
-	fs, err := newOverlay(b.at+lower, b.at+layer+"/upper", b.at+layer+"/work", int(m.Attr))
+	below, dirs := b.at+lower, []string{lower, layer}
+	if base := m.Source + "/base"; m.Tree == 1 {
+		below, dirs = below+":"+b.at+base, append(dirs, base)
+	}
+	fs, err := newOverlay(below, b.at+layer+"/upper", b.at+layer+"/work", int(m.Attr))
 	if err != nil {
 		return errors.Join(errOverlay, err)
 	}
 	defer unix.Close(fs)
-	for _, dir := range []string{lower, layer} {
+	for _, dir := range dirs {
 		if err := unix.Unmount(b.at+dir, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
 			return step("detaching "+dir, err)
 		}

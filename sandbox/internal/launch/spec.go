@@ -1,7 +1,7 @@
 package launch
 
 // Version is that of the protocol between host, keeper and init. A launcher of another version is not used.
-const Version = 4
+const Version = 5
 
 // Spec is what init shall do, computed by the host. Zero values switch a part off.
 type Spec struct {
@@ -60,7 +60,7 @@ const (
 	MakeSymlink                       // not a mount: a link to Source
 	MakeFile                          // not a mount: a read-only file with the content Source
 	MakeDir                           // not a mount: an empty directory
-	MountOverlay                      // an overlay of what is mounted at Source: lower, and layer with upper and work in it
+	MountOverlay                      // an overlay of what is mounted at Source: lower, layer with upper and work in it, and where Tree is 1 base below lower
 )
 
 // Mount is one step of building the tree. Paths are absolute and free of links.
