@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
 	"github.com/tongs-ai/tongs/engine/policy"
 )
@@ -22,7 +23,10 @@ type decision struct {
 	verdict policy.Verdict
 	basis   []policy.Basis // what the verdict rests on, for the row
 	rules   []string       // the IDs of the rules that decided
-	grounds []ground       // the same with all effects, for changes of programs
+	// early is the question that changes are kept for while it is asked; carriedOut is what became of them where somebody else did that.
+	early      string
+	carriedOut *approval.Parked
+	grounds    []ground // the same with all effects, for changes of programs
 	// unplanned means that the tool has no plan at all; deferred that the call runs on a copy before it is decided; onCopy
 	// that a rule wants the program run on a copy.
 	unplanned, deferred, onCopy bool

@@ -26,6 +26,9 @@ type Late interface {
 	// Settle makes the changes of a question that was approved, once, and drops those of one that was refused or is over.
 	// It returns where they stand then: Waiting where there is no answer yet, and nil where none are kept.
 	Settle(ctx context.Context, question string) (*approval.Parked, error)
+	// Reclaim forgets what is kept for a question that nobody carried out yet, for the call itself, which does so. Otherwise it
+	// returns what became of it; nil where nothing was kept.
+	Reclaim(ctx context.Context, question string) (*approval.Parked, error)
 	// Take forgets what is kept for a question. Only one caller is told that it was there.
 	Take(ctx context.Context, question string) (bool, error)
 }
@@ -159,27 +162,10 @@ func (d *decision) outdated(ctx context.Context, q *approval.Question) error {
 // that says so. Where somebody answered meanwhile it returns that.
 func (d *decision) park(ctx context.Context, o Outcome, q *approval.Question, required error) (*approval.Answer, error) {
 	id, expires := waitingQuestion(required)
-	late, returned := d.engine.opt.Late, d.returned
-	if late == nil || returned == nil || id == "" || d.key == "" {
-		return nil, exactly(dropped(required))
+	var err error
+	if id == "" || id != d.early {
+		err = d.keepFor(ctx, o, id, expires)
 	}
-	whole := returned()
-	d.tellEdited(whole)
-	result, err := json.Marshal(whole)
-	if err != nil || len(result) > maxRecorded {
-		return nil, exactly(dropped(required))
-	}
-	grounds, err := d.groundsOfCall()
-	if err != nil {
-		return nil, exactly(dropped(required))
-	}
-	parcel, err := o.Park(ctx, expires)
-	if err != nil {
-		return nil, exactly(dropped(required))
-	}
-	err = late.Park(ctx, approval.Parked{
-		Question: id, Key: d.key, Session: d.call.Session, Parcel: parcel.ID, Digest: parcel.Digest, Grounds: grounds, Result: result, Expires: expires,
-	})
 	switch {
 	case err == nil:
 		d.waiting = true
@@ -193,6 +179,73 @@ func (d *decision) park(ctx context.Context, o Outcome, q *approval.Question, re
 		return nil, exactly(dropped(cmp.Or(err, required)))
 	}
 	return nil, exactly(dropped(required))
+}
+
+// keepFor keeps what programs did on the copy, with all that is needed to make it without them, for a question.
+func (d *decision) keepFor(ctx context.Context, o Outcome, question string, expires time.Time) error {
+	late, returned := d.engine.opt.Late, d.returned
+	if late == nil || returned == nil || question == "" || d.key == "" {
+		return errors.New("the call leaves nothing that could be kept")
+	}
+	whole := returned()
+	d.tellEdited(whole)
+	result, err := json.Marshal(whole)
+	if err != nil {
+		return err
+	}
+	if len(result) > maxRecorded {
+		return errors.New("the result is too large to be kept")
+	}
+	grounds, err := d.groundsOfCall()
+	if err != nil {
+		return err
+	}
+	parcel, err := o.Park(ctx, expires)
+	if err != nil {
+		return err
+	}
+	return late.Park(ctx, approval.Parked{
+		Question: question, Key: d.key, Session: d.call.Session, Parcel: parcel.ID, Digest: parcel.Digest, Grounds: grounds,
+		Result: result, Expires: expires,
+	})
+}
+
+// The bounds of what is kept already while somebody is asked: reading more would hold up the question.
+const maxEarlyPaths, maxEarlyBytes = 1000, 16 << 20
+
+// keepEarly has what programs did kept as soon as somebody is asked, so that an answer counts although this process was killed while it
+// waited. While it waits, it carries out the answer itself, from the copy.
+func (d *decision) keepEarly(o Outcome, q *approval.Question, changes []tongs.Change) {
+	size := int64(0)
+	for _, c := range changes {
+		size += c.After
+	}
+	if d.engine.opt.Late == nil || len(changes) > maxEarlyPaths || size > maxEarlyBytes {
+		return
+	}
+	q.Opened = func(ctx context.Context, opened approval.Question) {
+		if d.early = ""; d.keepFor(ctx, o, opened.ID, opened.Expires) == nil {
+			d.early = opened.ID
+		}
+	}
+	q.Answered = func(ctx context.Context, answered approval.Question) (bool, error) {
+		p, err := d.reclaim(ctx)
+		d.carriedOut = p
+		return p != nil, err
+	}
+}
+
+// reclaim takes back what is kept for the question that was asked. It returns what became of it where somebody carried out the answer.
+func (d *decision) reclaim(ctx context.Context) (*approval.Parked, error) {
+	question := d.early
+	if d.early = ""; question == "" {
+		return nil, nil
+	}
+	p, err := d.engine.opt.Late.Reclaim(ctx, question)
+	if err == nil && p != nil {
+		_, err = d.engine.opt.Late.Take(ctx, question)
+	}
+	return p, err
 }
 
 // waitingQuestion is the question that an APPROVAL_REQUIRED is about, and when it expires.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/programoutput"
 )
 
@@ -82,7 +83,14 @@ func (w *walk) settle(ctx context.Context, res *tongs.Result, err error) error {
 		w.returned = nil
 	}
 	o.Drop("the command failed, or what it did was declined")
-	if w.settled = o.Settled(); w.waiting && w.settled != nil && w.settled.Changes != nil {
+	w.settled = o.Settled()
+	if w.made != nil {
+		if w.settled == nil {
+			w.settled = &tongs.Settled{}
+		}
+		w.settled.Changes, w.made = w.made, nil
+	}
+	if w.waiting && w.settled != nil && w.settled.Changes != nil {
 		c := w.settled.Changes
 		c.Waiting, c.Dropped = c.Dropped, ""
 	}
@@ -178,19 +186,27 @@ func (w *walk) decideChanges(ctx context.Context, o Outcome, changes []tongs.Cha
 	}
 	d.verdict.Rememberable = false
 	q := d.newOutcomeQuestion(changes, notes)
+	d.keepEarly(o, &q, changes)
 	answer, err := d.answer(ctx, q)
 	if tongs.CodeOf(err) == tongs.CodeApprovalRequired {
 		answer, err = d.park(ctx, o, &q, err)
 	} else if err != nil {
-		err = dropped(err)
+		_, lost := d.reclaim(w.always)
+		err = dropped(cmp.Or(err, lost))
 	}
 	if err != nil {
 		return nil, d.refuse(err)
 	}
 	d.answered = strings.TrimSuffix(answer.Channel+":"+answer.By, ":")
 	w.decision.answered = d.answered
-	if !answer.Approved {
+	switch p := d.carriedOut; {
+	case !answer.Approved:
 		return nil, d.refuse(dropped(denied(answer)))
+	case p != nil && p.State != approval.Made:
+		return nil, d.refuse(dropped(tongs.Errorf(tongs.CodeStaleFile, "a person approved the changes, and they were not made: %s", p.Why)))
+	case p != nil:
+		w.made = p.Changed
+		return nil, d.intent(shown)
 	}
 	if err := d.rememberRecorded(ctx, answer); err != nil {
 		return nil, err

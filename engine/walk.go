@@ -51,6 +51,8 @@ type walk struct {
 	// running is the last run of the tool, until what its programs did is settled; settled is what became of that.
 	running *running
 	settled *tongs.Settled
+	// made is what somebody else made of what the last run changed.
+	made *tongs.Changed
 	// key identifies the call as it was made, once it was looked for what an identical one left; again is why that is not
 	// what counts. Returned is what the tool returned, while it is settled; waiting says that its changes wait for an answer.
 	key, again string

@@ -159,6 +159,7 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 	} else {
 		answer.Channel = "command"
 	}
+	waits := sys.Waiting.Attended(q.ID)
 	if err := sys.Questions.Answer(ctx, q.ID, answer); err != nil {
 		return err
 	}
@@ -168,6 +169,10 @@ func (a *app) answer(ctx context.Context, id string, answer approval.Answer) err
 	}
 	if now, err := sys.Questions.Get(ctx, q.ID); err == nil && now.Late != nil && now.Late.State == approval.Made {
 		fmt.Fprintf(a.Err, "Approved %s. The changes are made; 'tongs undo %s' undoes them.\n", terminal.Clean(q.ID), now.Late.Call)
+		return nil
+	}
+	if waits {
+		fmt.Fprintf(a.Err, "Approved %s. The call was waiting and goes on.\n", terminal.Clean(q.ID))
 		return nil
 	}
 	if q.ChangeCount > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/tongs-ai/tongs/engine/approval"
 )
 
 // shellIn runs a command in the workspace, outside of Tongs.
@@ -35,6 +38,24 @@ func (d *desk) asked(c *mcp.ClientSession, tool string, args map[string]any) str
 		d.t.Fatalf("it does not ask: %s", said)
 	}
 	return found[1]
+}
+
+// waits returns the question that a call waits for, once its changes are kept.
+func (d *desk) waits() string {
+	d.t.Helper()
+	for range 200 {
+		out, _, _ := d.run("approvals", "list", "--format", "json")
+		var list []approval.Question
+		if err := json.Unmarshal([]byte(out), &list); err != nil {
+			d.t.Fatal(err)
+		}
+		if len(list) > 0 && list[0].Late != nil {
+			return list[0].ID
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	d.t.Fatal("no call waits")
+	return ""
 }
 
 // later makes everything that waits ten minutes older.
@@ -78,14 +99,20 @@ func TestALateYesAfterTheServerRestarted(t *testing.T) {
 		{"date", "echo old > f", "date +%s%N > f; cat f", "grep -c '^[0-9]\\{19\\}$' f || true", "1"},
 		{"npm version", `echo '{"name":"shop","version":"1.2.3"}' > package.json`, "npm version patch --no-git-tag-version", "grep -c 1.2.4 package.json || true", "1"},
 	} {
-		for _, ended := range []string{"killed", "closed"} {
+		for _, ended := range []string{"killed", "closed", "killed while it waits"} {
 			t.Run(c.name+", "+ended, func(t *testing.T) {
 				d := newDesk(t)
 				d.shellIn(c.setup)
 				args := map[string]any{"command": c.command}
-				first, signal := d.mcpClient("--wait", "0s")
-				id := d.asked(first, "shell", args)
-				if ended == "killed" {
+				first, signal := d.mcpClient("--wait", map[bool]string{true: "1m", false: "0s"}[ended == "killed while it waits"])
+				var id string
+				if ended == "killed while it waits" {
+					go func() { _, _ = first.CallTool(t.Context(), &mcp.CallToolParams{Name: "shell", Arguments: args}) }()
+					id = d.waits()
+				} else {
+					id = d.asked(first, "shell", args)
+				}
+				if ended != "closed" {
 					signal(syscall.SIGKILL)
 				}
 				_ = first.Close()

@@ -59,8 +59,12 @@ type Question struct {
 	Expires   time.Time `json:"expires"`
 	// Asker is the call that asks. Equal questions of several calls are one, so that it may be another than Call. It is not kept.
 	Asker tongs.CallInfo `json:"-"`
-	// Late is set where the call has ended and its changes wait: an approval makes them at once, and they need no other call.
+	// Late is set where changes of the call wait. Once the call has ended, an approval makes them at once, and they need no other call.
 	Late *Late `json:"late,omitempty"`
+	// Opened is told when the question can be answered, before it is shown. Answered is told when it was, and reports whether
+	// nothing is left to take: the answer was carried out already. Neither is kept; nil is told nothing.
+	Opened   func(ctx context.Context, q Question)                        `json:"-"`
+	Answered func(ctx context.Context, q Question) (done bool, err error) `json:"-"`
 	// Answer is nil while the question is pending.
 	Answer *Answer `json:"answer,omitempty"`
 	// Redeemed is when a call took the answer, Withdrawn when the last call that asked gave up before there was one.

@@ -77,9 +77,19 @@ func (d *Desk) Ask(ctx context.Context, q Question) (Question, error) {
 		if d.Later {
 			return opened, later(opened)
 		}
+		if q.Opened != nil {
+			q.Opened(ctx, opened)
+		}
 		answered, err := d.await(ctx, opened)
 		if err != nil {
 			return opened, err
+		}
+		if q.Answered != nil {
+			done, err := q.Answered(context.WithoutCancel(ctx), answered)
+			if done || err != nil {
+				answered, _ = unanswered(answered)
+				return answered, err
+			}
 		}
 		if answered, ok := unanswered(answered); ok {
 			return answered, nil

@@ -170,6 +170,22 @@ func (s *Questions) endParked(conn *sqlite.Conn, p *approval.Parked) error {
 	return s.update(conn, &q, true)
 }
 
+// Unpark forgets what waits for a question, as if it had never been parked.
+func (s *Questions) Unpark(ctx context.Context, question string) error {
+	return s.write(ctx, func(conn *sqlite.Conn) error {
+		if err := sqlitefile.Query(conn, "DELETE FROM parked WHERE question = ?", nil, question); err != nil {
+			return err
+		}
+		list, err := s.query(conn, "WHERE id = ? AND scrubbed = 0", question)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		q := list[0]
+		q.Late = nil
+		return s.update(conn, &q, false)
+	})
+}
+
 // Take forgets what is parked for a question, and reports whether it was there: whoever took it tells of it.
 func (s *Questions) Take(ctx context.Context, question string) (bool, error) {
 	n, err := s.db.write(ctx, "DELETE FROM parked WHERE question = ?", question)

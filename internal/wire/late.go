@@ -32,8 +32,10 @@ type Late struct {
 	open func() (j *journal.Journal, closed func() error, err error)
 	// sessions tells which sessions are gone; present marks those of this process that changes wait for.
 	sessions attendance.Room
-	mu       sync.Mutex
-	present  map[string]func()
+	// waiting tells which questions calls wait for: they carry out the answers themselves.
+	waiting attendance.Room
+	mu      sync.Mutex
+	present map[string]func()
 	// rules finds the rules that changes must still be allowed by when they are made; nil makes none.
 	rules *lateRules
 }
@@ -45,7 +47,7 @@ var (
 
 // newLate makes one that opens the journal of a state directory when it needs it.
 func newLate(questions *state.Questions, log audit.Log, previews *approval.Previews, stateDir string) *Late {
-	return &Late{Questions: questions, log: log, previews: previews, sessions: sessionsIn(stateDir), open: func() (*journal.Journal, func() error, error) {
+	return &Late{Questions: questions, log: log, previews: previews, sessions: sessionsIn(stateDir), waiting: AttendanceIn(stateDir), open: func() (*journal.Journal, func() error, error) {
 		j, err := OpenJournal(stateDir, nil)
 		if err != nil {
 			return nil, nil, err
@@ -129,7 +131,7 @@ func (l *Late) Answer(ctx context.Context, typed string, a approval.Answer) erro
 		return err
 	}
 	p, lookErr := l.Parked(ctx, q.ID)
-	if lookErr != nil || p == nil || p.State.Final() {
+	if lookErr != nil || p == nil || p.State.Final() || l.waiting.Attended(q.ID) {
 		return errors.Join(err, lookErr)
 	}
 	p, err = l.Settle(context.WithoutCancel(ctx), q.ID)
@@ -140,6 +142,33 @@ func (l *Late) Answer(ctx context.Context, typed string, a approval.Answer) erro
 		return fmt.Errorf("%w: %s; when the agent makes the call again, it runs again and asks anew", approval.ErrNotMade, p.Why)
 	}
 	return nil
+}
+
+// Reclaim implements engine.Late.
+func (l *Late) Reclaim(ctx context.Context, question string) (*approval.Parked, error) {
+	j, closed, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	defer closed()
+	turn, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	release, err := j.LockApplying(turn)
+	if err != nil {
+		return nil, fmt.Errorf("another process is making changes that waited: %w", err)
+	}
+	p, err := l.Parked(ctx, question)
+	if err == nil && p != nil && p.State == approval.Waiting {
+		if err = l.Unpark(ctx, question); err == nil {
+			_ = j.Unpark(receipt(p)) // it expires, if not
+		}
+		p = nil
+	}
+	release()
+	if err != nil || p == nil || p.State.Final() {
+		return p, err
+	}
+	return l.Settle(ctx, question) // somebody was cut off
 }
 
 // Settle implements engine.Late.
