@@ -56,3 +56,73 @@ func TestExtendShowing(t *testing.T) {
 		}
 	}
 }
+
+// contact is a runner of commands that meets a host, and notes what it was allowed.
+type contact struct {
+	engine.Programs
+	permit *tongs.Permit
+	unsaid bool
+	got    *[]tongs.Effect
+}
+
+func (c contact) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, error) {
+	err := c.permit.Decide(ctx, tongs.More{
+		Reason: "it was met", Message: "git would read it", Unsaid: c.unsaid, Effects: []tongs.Effect{{Kind: tongs.EffectNetwork, Host: "git.example"}},
+	})
+	*c.got = c.permit.Effects()
+	return nil, err
+}
+
+func (contact) End(context.Context) (engine.Outcome, error) { return nil, nil }
+
+// A plan that is free says nothing about a host that is met while it runs. One that comes before a question of its own is not
+// asked about, unless somebody said something about it.
+func TestExtendByAHost(t *testing.T) {
+	free := tongs.PreApproved
+	var refused error
+	running := tool(t, tongs.Spec{Default: tongs.Ask, Needs: tongs.Read, Optional: tongs.Network},
+		func(*tongs.View, echoIn) (*tongs.Plan, error) {
+			return &tongs.Plan{Default: &free, Effects: []tongs.Effect{{Kind: tongs.EffectRead, Path: tongs.Path{Rel: "."}}}}, nil
+		},
+		func(ctx context.Context, env *tongs.Env, in echoIn) (echoOut, error) {
+			_, refused = env.Commands.Run(ctx, nil)
+			return echoOut{in.Text}, nil
+		})
+	rule := func(d tongs.Decision) []tongs.Rule {
+		return []tongs.Rule{{Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: "git.example", Decision: d, Layer: tongs.LayerUser}}
+	}
+	for name, c := range map[string]struct {
+		unsaid         bool
+		mode           tongs.Mode
+		rules          []tongs.Rule
+		asked, effects int
+		code           tongs.Code
+	}{
+		"met":                       {asked: 1, effects: 2},
+		"before a question":         {unsaid: true, effects: 1},
+		"a rule that asks":          {unsaid: true, rules: rule(tongs.Ask), asked: 1, effects: 2},
+		"a rule that blocks":        {unsaid: true, rules: rule(tongs.Blocked), effects: 1, code: tongs.CodeBlocked},
+		"a mode that always asks":   {unsaid: true, mode: tongs.ModeNone, asked: 2, effects: 2},
+		"a mode that never asks":    {mode: tongs.ModeAll, effects: 2},
+		"a rule that blocks, asked": {rules: rule(tongs.Blocked), effects: 1, code: tongs.CodeBlocked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []tongs.Effect
+			b := setup(t, []tongs.Tool{running}, func(o *engine.Options) {
+				o.Mode, o.Rules = c.mode, func() []tongs.Rule { return c.rules }
+				o.Commands = func(p *tongs.Permit) engine.Programs { return contact{permit: p, unsaid: c.unsaid, got: &got} }
+			})
+			b.person.answer = yes
+			must(t, b.call("echo", `{"text":"x"}`), "")
+			if tongs.CodeOf(refused) != c.code && (refused != nil || c.code != "") {
+				t.Errorf("refused: %v", refused)
+			}
+			if b.person.count() != c.asked || len(got) != c.effects {
+				t.Errorf("asked %d times, has %v", b.person.count(), got)
+			}
+			if c.asked > 0 && b.person.last().Message != "git would read it" {
+				t.Errorf("asked %q", b.person.last().Message)
+			}
+		})
+	}
+}

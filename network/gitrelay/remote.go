@@ -4,10 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"golang.org/x/net/idna"
-
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/internal/cleantext"
 	"github.com/tongs-ai/tongs/network"
 )
 
@@ -27,7 +24,8 @@ type Remote struct {
 // ports are the schemes with their own port.
 var ports = map[string]uint16{"https": 443, "http": 80, "ssh": 22}
 
-// String is the address in full, as a person reads it. Characters that could pass for others are escaped.
+// String is the address in full, as a person reads it. Characters that could pass for others are escaped, and international
+// hosts in their ASCII form.
 func (r Remote) String() string {
 	host := r.Target.String()
 	if r.Target.Port == ports[r.Scheme] {
@@ -36,16 +34,7 @@ func (r Remote) String() string {
 	if r.User != "" {
 		host = plain(r.User) + "@" + host
 	}
-	return r.Scheme + "://" + host + "/" + strings.TrimPrefix(plain(r.Path), "/") + r.international()
-}
-
-// international is the name of an international host in its own letters, beside the one that is used.
-func (r Remote) international() string {
-	name, err := idna.Display.ToUnicode(r.Target.Host)
-	if err != nil || name == r.Target.Host {
-		return ""
-	}
-	return " (written " + cleantext.Line(name) + ")"
+	return r.Scheme + "://" + host + "/" + strings.TrimPrefix(plain(r.Path), "/")
 }
 
 // url is the address of an HTTP remote, which is exactly what is requested.
