@@ -58,6 +58,9 @@ func (w *Workspace) aliasesOf(s *survey, made map[string]string) []alias {
 			a.add(link, p.Judged().Rel)
 		}
 	}
+	for link, name := range s.homeLinks() {
+		a.add(link, name)
+	}
 	return a.list
 }
 

@@ -144,3 +144,29 @@ func TestLinkedNames(t *testing.T) {
 		}
 	}
 }
+
+// Links in the home of the user count: the configuration of programs is often kept in a repository.
+func TestLinksInHome(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	w := newWorkspace(t, map[string]string{"bash/rc": "x", "ssh/config": "x", "fish/config.fish": "x", "other": "x", "notes": "x"})
+	must(t, os.Mkdir(filepath.Join(home, ".config"), 0o755))
+	for link, to := range map[string]string{".bashrc": "bash/rc", ".ssh": "ssh", ".config/fish": "fish", "notes": "notes", ".config/notes": "notes"} {
+		must(t, os.Symlink(filepath.Join(w.Dir(), to), filepath.Join(home, link)))
+	}
+	for rel, want := range map[string]bool{
+		"bash/rc": true, "bash": true, "ssh/config": true, "ssh/new": true, "fish/config.fish": true, "other": false, "notes": false, "bash/other": false,
+	} {
+		if why, got := w.Protected(in(rel)); got != want {
+			t.Errorf("%s: %t %s", rel, got, why)
+		}
+	}
+	if _, secret := w.Secret(in("ssh/config")); !secret {
+		t.Error("what is in .ssh is no secret")
+	}
+	must(t, os.Remove(filepath.Join(home, ".bashrc")))
+	w.survey.forget()
+	if why, ok := w.Protected(in("bash/rc")); ok {
+		t.Errorf("a link that is gone counts: %s", why)
+	}
+}

@@ -3,6 +3,7 @@ package workspace
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,6 +35,8 @@ type survey struct {
 	edition int
 	// named are those of the links that were found whose own path has a protected name.
 	named []string
+	// homes are the directories of the user in which links are looked for, by their path.
+	homes map[string]*surveyed
 	// followed are links that a path led through. They count wherever they are.
 	followed map[string]bool
 
@@ -118,6 +121,7 @@ func (s *survey) look(w *Workspace, rest time.Duration) {
 		same = same && seen.equal(s.found[r.Dir])
 	}
 	s.dirs = dirs
+	s.lookHome()
 	if !same || len(found) != len(s.found) {
 		s.edition++
 		s.found, s.named = found, w.namedLinks(found)
@@ -127,16 +131,59 @@ func (s *survey) look(w *Workspace, rest time.Duration) {
 	s.took = s.looked.Sub(start)
 }
 
+// inHome are the directories of a home whose links count: people keep their configuration in a repository, and have links to it.
+var inHome = []string{".", ".config", ".ssh"}
+
+// lookHome looks at the homes of the user, not at what is deep in them.
+func (s *survey) lookHome() {
+	homes := map[string]*surveyed{}
+	for _, home := range gitdir.ThisHost().Homes {
+		for _, name := range inHome {
+			dir := filepath.Join(home, name)
+			d := s.homes[dir]
+			if d == nil {
+				d = &surveyed{}
+			}
+			d.refresh(dir)
+			homes[dir] = d
+		}
+	}
+	s.homes = homes
+}
+
+// homeLinks are the links in the homes, with their paths below them.
+func (s *survey) homeLinks() map[string]string {
+	links := map[string]string{}
+	for _, home := range gitdir.ThisHost().Homes {
+		for _, name := range inHome {
+			d := s.homes[filepath.Join(home, name)]
+			if d == nil {
+				continue
+			}
+			for _, link := range d.links {
+				links[filepath.Join(home, name, link)] = path.Join(name, link)
+			}
+		}
+	}
+	return links
+}
+
+// refresh reads the directory where it changed since it was read.
+func (d *surveyed) refresh(path string) {
+	now := stampOf(path)
+	if now != (stamp{}) && d.stamp == now {
+		return
+	}
+	d.read(path)
+	if d.stamp = now; time.Since(time.Unix(0, now.changed)) < settled {
+		d.stamp = stamp{}
+	}
+}
+
 // visit adds what is in the directory and below it. Modules says that it is in what a repository has of its submodules and
 // worktrees, whose names may be any.
 func (d *surveyed) visit(path string, modules bool, seen *sights) {
-	now := stampOf(path)
-	if now == (stamp{}) || d.stamp != now {
-		d.read(path)
-		if d.stamp = now; time.Since(time.Unix(0, now.changed)) < settled {
-			d.stamp = stamp{}
-		}
-	}
+	d.refresh(path)
 	if d.bare {
 		seen.bare = append(seen.bare, path)
 	}
