@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/tongs-ai/tongs"
@@ -54,6 +55,29 @@ func BenchmarkCheck(b *testing.B) {
 			for b.Loop() {
 				if _, err := w.Check([]tongs.Effect{e}); err != nil {
 					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// What it takes to know where the links are, in a tree of 500 directories and 6,000 files.
+func BenchmarkSurvey(b *testing.B) {
+	files := map[string]string{".envrc": "-> d1/f1"}
+	for d := range 500 {
+		for f := range 12 {
+			files[fmt.Sprintf("d%d/f%d", d, f)] = "x"
+		}
+	}
+	w := newWorkspace(b, files)
+	for name, forget := range map[string]func(){
+		"first": func() { w.survey = survey{} }, "again": w.survey.forget, "at once": func() {},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				forget()
+				if len(w.aliased(toChange)) != 1 {
+					b.Fatal("the link is not found")
 				}
 			}
 		})
