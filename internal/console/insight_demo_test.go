@@ -79,7 +79,7 @@ func (f shownFile) Draft(lines []string) (*RuleDraft, error) {
 // insightPictures writes pictures of the pages, light and dark, and of one on a phone.
 func insightPictures(t *testing.T, dir string) {
 	t.Helper()
-	s := newStand(t, demo, insightDemo)
+	s := newStand(t, inHome, demo, insightDemo)
 	fillInsight(s)
 	b := newTab(t, s)
 	for _, shot := range insightShots {

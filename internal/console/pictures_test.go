@@ -24,7 +24,7 @@ func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		return // nothing is tested here: the other tests look at the same pages
 	}
-	s := newStand(t, demo)
+	s := newStand(t, inHome, demo)
 	fillDemo(s)
 	b := newTabAt(t, s, 1280, 800)
 	for _, shot := range shots(s) {
@@ -48,6 +48,15 @@ func TestPictures(t *testing.T) {
 		}
 	}
 	insightPictures(t, *pictures)
+}
+
+// inHome puts the workspace where people have theirs, since pictures show its path.
+func inHome(s *stand) {
+	home := s.t.TempDir()
+	s.t.Setenv("HOME", home)
+	if s.dir = filepath.Join(home, "src", "cache"); os.MkdirAll(s.dir, 0o755) != nil {
+		s.t.Fatal("no home")
+	}
 }
 
 // apart is how much two colours differ.
