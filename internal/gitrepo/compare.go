@@ -209,6 +209,14 @@ func (c *comparison) strange(ch Change) string {
 				return whyContent
 			}
 		}
+	case ref:
+		return c.strangeValue(ch.Name, name, text)
+	case packed:
+		return c.strangePeeled(text)
+	case message:
+		if name == "MERGE_RR" && !plainRerere(text) {
+			return whyContent
+		}
 	case shallow:
 		if strings.Trim(text, "0123456789abcdef\n") != "" {
 			return whyContent
@@ -379,7 +387,7 @@ func (c *comparison) strangeProgress(name, text string) string {
 	case file == "BISECT_NAMES":
 		fine = strings.TrimSpace(text) == "" // older versions of git evaluate it
 	case strings.HasPrefix(file, "BISECT_") && file != "BISECT_LOG":
-		fine = !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || strings.ContainsRune("`$;|&<>\\'\"", r) })
+		fine = !strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || strings.ContainsRune("`$;|&<>\\'\"", r) })
 	}
 	if !fine {
 		return "git may run something when it goes on"

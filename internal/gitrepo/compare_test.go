@@ -157,6 +157,7 @@ func newWorld(t *testing.T, more string) string {
 
 func TestWhatHappened(t *testing.T) {
 	base := newWorld(t, "")
+	cut := newWorld(t, "git rev-parse HEAD~2 > .git/shallow")
 	dirty := newWorld(t, "echo edited >> f1; echo edited >> d/x; echo new > untracked")
 	for i, test := range []struct {
 		dir, script string
@@ -190,6 +191,10 @@ func TestWhatHappened(t *testing.T) {
 		{dirty, "git clean -qfd; git add f1", []string{"^remove 1 file that git does not track$", "^stage 1 file$"}},
 		{base, "echo c > f1; git commit -qam c; ! git merge -q side", []string{"^commit 1 file to main: c$", "^leave conflicts in 1 file$", "^begin a merge, which goes on$"}},
 		{base, "echo c > f1; git commit -qam c; ! git rebase -q side", []string{"begin a rebase"}},
+		{base, "git rev-parse HEAD~1 > .git/shallow; git branch x", []string{"^change where the history is cut off", "^create branch x"}},
+		{cut, "git rev-parse HEAD~1 > .git/shallow; git branch x", []string{"^change where the history is cut off", "^create branch x"}},
+		{base, "git tag -a -m v9 v9; git tag -a -m v10 v10 v9; git pack-refs --all", []string{"^create tag v9", "^create tag v10"}},
+		{base, "git config rerere.enabled true; git config --unset rerere.enabled; echo c > f1; git commit -qam c; ! git -c rerere.enabled=true merge -q side; rm -rf .git/rr-cache; git config --remove-section rerere || true", []string{"^leave conflicts in 1 file$"}},
 		{base, "git pack-refs --all", []string{"^update git's records"}},
 		{base, "git branch -q -u origin/x 2>/dev/null; git config branch.main.remote origin; git config branch.main.merge refs/heads/dev", []string{"^branch main tracks origin/dev$"}},
 		{base, "git update-index --assume-unchanged f1", []string{"^hide changes of 1 file from git"}},
@@ -261,12 +266,20 @@ func TestAttackStrange(t *testing.T) {
 		"rm .git/logs/HEAD":                                                                          "logs/HEAD",
 		"git update-index --add --cacheinfo 100644,$(git hash-object -w f1),x; python3 -c \"d=open('.git/index','rb').read(); import hashlib; d=d[:-20].replace(b'f1\\0',b'..\\0'); open('.git/index','wb').write(d+hashlib.sha1(d).digest())\"": "index",
 		"mkdir -p .git/modules/x": "modules",
-		"mkdir -p .git/rebase-merge; echo 'exec evil' > .git/rebase-merge/git-rebase-todo":       "git-rebase-todo",
-		"mkdir -p .git/rebase-merge; echo evil > .git/rebase-merge/strategy":                     "strategy",
-		"mkdir -p .git/rebase-merge; echo '$(evil)' > .git/rebase-merge/author-script":           "author-script",
-		"mkdir -p .git/sequencer; printf '[options]\\nstrategy = evil\\n' > .git/sequencer/opts": "opts",
-		"mkdir -p .git/worktrees/x; echo /tmp/evil > .git/worktrees/x/commondir":                 "commondir",
-		"mkdir -p .git/worktrees/x; echo /tmp/evil/.git > .git/worktrees/x/gitdir":               "gitdir",
+		"mkdir -p .git/rebase-merge; echo 'exec evil' > .git/rebase-merge/git-rebase-todo":                                                  "git-rebase-todo",
+		"mkdir -p .git/rebase-merge; echo evil > .git/rebase-merge/strategy":                                                                "strategy",
+		"mkdir -p .git/rebase-merge; echo '$(evil)' > .git/rebase-merge/author-script":                                                      "author-script",
+		"mkdir -p .git/sequencer; printf '[options]\\nstrategy = evil\\n' > .git/sequencer/opts":                                            "opts",
+		"mkdir -p .git/worktrees/x; echo /tmp/evil > .git/worktrees/x/commondir":                                                            "commondir",
+		"mkdir -p .git/worktrees/x; echo /tmp/evil/.git > .git/worktrees/x/gitdir":                                                          "gitdir",
+		"git branch z; git pack-refs --all; sed -i \"s#.* refs/heads/main\\$#$(git rev-parse side) refs/heads/main\\n&#\" .git/packed-refs": "packed-refs",
+		"git pack-refs --all; sed -i 's#refs/heads/side$#&\\r#' .git/packed-refs":                                                           "packed-refs",
+		"git pack-refs --all; { sed 1q .git/packed-refs; sed 1d .git/packed-refs | sort -rk2; } > p; cat p > .git/packed-refs; rm p":        "packed-refs",
+		"git tag -a -m x x; git pack-refs --all; sed -i \"s#^^.*#^$(git rev-parse side)#\" .git/packed-refs":                                "packed-refs",
+		"git pack-refs --all; truncate -s -1 .git/packed-refs":                                                                              "packed-refs",
+		"printf '0123456789012345678901234567890123456789\\t/etc/hostname\\0' > .git/MERGE_RR":                                              "MERGE_RR",
+		"printf '0123456789012345678901234567890123456789.1\\t../x\\0' > .git/MERGE_RR":                                                     "MERGE_RR",
+		"git bisect start -q 2>&1; echo -f > .git/BISECT_START":                                                                             "BISECT_START",
 		"touch .git/unknown": "unknown",
 		"chmod +x .git/HEAD": "HEAD",
 		"git bundle create -q b HEAD; touch .git/shallow.lock":                                                                        "shallow.lock",
@@ -283,6 +296,19 @@ func TestAttackStrange(t *testing.T) {
 				t.Errorf("%q acts on a screen", got.Strange)
 			}
 		})
+	}
+}
+
+// A ref of a worktree's own is one, too.
+func TestAttackRefsOfAWorktree(t *testing.T) {
+	base := newWorld(t, "git worktree add -q w; mkdir -p .git/worktrees/w/refs/bisect")
+	for script, strange := range map[string]bool{
+		"git rev-parse HEAD > .git/worktrees/w/refs/bisect/bad": false,
+		"echo evil > .git/worktrees/w/refs/bisect/bad":          true,
+	} {
+		if got := happened(t, base, script); (got.Strange != "") != strange {
+			t.Errorf("%s: strange %q, does %q", script, got.Strange, got.Does)
+		}
 	}
 }
 

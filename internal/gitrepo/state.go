@@ -1,7 +1,6 @@
 package gitrepo
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -108,24 +107,25 @@ func ParseRef(data []byte) (string, error) {
 	return "", errRef
 }
 
-// ParsePacked returns the refs that a file of packed refs has.
+// ParsePacked returns the refs that a file of packed refs has. Git searches it by halves, so one that is not in order, or names a
+// ref twice, has other refs for git than for a reader: it is refused.
 func ParsePacked(data []byte) (map[string]string, error) {
-	refs := map[string]string{}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, maxFile)
-	for lines.Scan() {
-		line := lines.Text()
+	refs, last := map[string]string{}, ""
+	for bytes := range bytes.Lines(data) {
+		line, whole := strings.CutSuffix(string(bytes), "\n")
 		value, name, ok := strings.Cut(line, " ")
 		switch {
-		case strings.HasPrefix(line, "# pack-refs with:"):
-		case strings.HasPrefix(line, "^") && isID(line[1:]):
-		case ok && isID(value) && strings.HasPrefix(name, "refs/") && !strings.ContainsAny(name, "\x00\r"):
-			refs[name] = value
+		case !whole || strings.ContainsAny(line, "\x00\r"):
+			return nil, fmt.Errorf("packed-refs: %w", errRef)
+		case strings.HasPrefix(line, "# pack-refs with:") && last == "":
+		case strings.HasPrefix(line, "^") && isID(line[1:]) && last != "":
+		case ok && isID(value) && strings.HasPrefix(name, "refs/") && name > last:
+			refs[name], last = value, name
 		default:
 			return nil, fmt.Errorf("packed-refs: %w", errRef)
 		}
 	}
-	return refs, lines.Err()
+	return refs, nil
 }
 
 // Unpacked returns the file of packed refs without one of them.

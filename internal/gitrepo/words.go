@@ -79,9 +79,7 @@ func (c *comparison) describe(refs []RefChange) {
 	}
 	c.discards()
 	c.tracking()
-	if was, is := c.old.exists("shallow"), c.now.exists("shallow"); was != is {
-		c.say(1, "change where the history is cut off (shallow)")
-	}
+	c.shallow()
 }
 
 // renamed says which branches got another name, and returns the other changes.
