@@ -182,8 +182,11 @@ func (c *comparison) strange(ch Change) string {
 	if kind == unknown {
 		return whyUnknown
 	}
-	if kind == object {
+	switch kind {
+	case object:
 		return c.strangeObject(ch)
+	case packfile:
+		return c.strangePack(ch)
 	}
 	if ch.Kind == Deleted {
 		return c.strangeDeletion(ch, kind, name)

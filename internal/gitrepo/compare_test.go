@@ -197,6 +197,8 @@ func TestWhatHappened(t *testing.T) {
 		{base, "git config rerere.enabled true; git config --unset rerere.enabled; echo c > f1; git commit -qam c; ! git -c rerere.enabled=true merge -q side; rm -rf .git/rr-cache; git config --remove-section rerere || true", []string{"^leave conflicts in 1 file$"}},
 		{base, "git pack-refs --all", []string{"^update git's records"}},
 		{base, "git branch -q -u origin/x 2>/dev/null; git config branch.main.remote origin; git config branch.main.merge refs/heads/dev", []string{"^branch main tracks origin/dev$"}},
+		{base, `git init -q ../other; for i in $(seq 150); do echo $i > ../other/f$i; done; git -C ../other add . ; git -C ../other -c user.name=B -c user.email=b@example.org commit -qm other
+git fetch -q ../other HEAD:refs/remotes/origin/other; rm -rf ../other; ls .git/objects/pack/*.idx | grep -c . | grep -q 2`, []string{"^create remote branch origin/other at"}},
 		{base, "git update-index --assume-unchanged f1", []string{"^hide changes of 1 file from git"}},
 		{base, "printf 'x\\033[31mred\\ny' > m; git commit -q --allow-empty -F m --cleanup=verbatim", []string{`^commit 0 files to main: x[^\x1b\n]*\[31mred$`}},
 	} {
@@ -265,6 +267,14 @@ func TestAttackStrange(t *testing.T) {
 		"git reflog expire --expire=now --all":                                                       "reflog",
 		"rm .git/logs/HEAD":                                                                          "logs/HEAD",
 		"git update-index --add --cacheinfo 100644,$(git hash-object -w f1),x; python3 -c \"d=open('.git/index','rb').read(); import hashlib; d=d[:-20].replace(b'f1\\0',b'..\\0'); open('.git/index','wb').write(d+hashlib.sha1(d).digest())\"": "index",
+		`cd .git/objects/pack; p=$(ls *.idx | sed 's/.idx//'); q=pack-$(printf 1%.0s $(seq 40)); cp $p.pack $q.pack; python3 - $p $q <<'END'
+import sys, hashlib
+d = bytearray(open(sys.argv[1] + '.idx', 'rb').read())
+n = int.from_bytes(d[8+255*4:8+256*4], 'big'); at = 8+256*4+n*24
+d[at:at+4], d[at+4:at+8] = d[at+4:at+8], d[at:at+4]
+open(sys.argv[2] + '.idx', 'wb').write(d)
+END`: "not what its name says",
+		"cp .git/objects/pack/*.idx .git/objects/pack/pack-$(printf 1%.0s $(seq 40)).idx": "whole pack",
 		"mkdir -p .git/modules/x": "modules",
 		"mkdir -p .git/rebase-merge; echo 'exec evil' > .git/rebase-merge/git-rebase-todo":                                                  "git-rebase-todo",
 		"mkdir -p .git/rebase-merge; echo evil > .git/rebase-merge/strategy":                                                                "strategy",

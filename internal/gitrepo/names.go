@@ -15,6 +15,8 @@ const (
 	// unknown is everything that is not on the list, and what git runs or obeys.
 	unknown part = iota
 	object
+	// packfile is a pack, its index, or its reverse index.
+	packfile
 	// ref is a file below refs; packed is the file that has many of them.
 	ref
 	packed
@@ -57,9 +59,10 @@ var steps = map[string]string{
 	"sequencer": "todo opts head abort-safety",
 }
 
-var patterns = sync.OnceValue(func() (p struct{ loose, pair, worktree, patch *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (p struct{ loose, pair, pack, worktree, patch *regexp.Regexp }) {
 	p.loose = regexp.MustCompile(`^objects/[0-9a-f]{2}/([0-9a-f]{38}|[0-9a-f]{62})$`)
 	p.pair = regexp.MustCompile(`^objects/[0-9a-f]{2}$`)
+	p.pack = regexp.MustCompile(`^objects/pack/(pack-(?:[0-9a-f]{40}|[0-9a-f]{64}))\.(pack|idx|rev)$`)
 	p.worktree = regexp.MustCompile(`^worktrees/[A-Za-z0-9_][A-Za-z0-9._-]*/`)
 	p.patch = regexp.MustCompile(`^[0-9]{1,9}$`)
 	return p
@@ -77,6 +80,8 @@ func partOf(name string) (part, string) {
 		return unknown, name
 	case linked == "" && p.loose.MatchString(name):
 		return object, name
+	case linked == "" && p.pack.MatchString(name):
+		return packfile, name
 	case strings.HasPrefix(name, "refs/") && ValidRef(name):
 		return ref, name
 	case strings.HasPrefix(name, "logs/") && (name == "logs/HEAD" || ValidRef(name[len("logs/"):])):
@@ -110,7 +115,7 @@ func directory(name string) bool {
 // index, what is in progress, the upstreams of branches. What git runs is not, nor are objects.
 func Record(name string) bool {
 	kind, _ := partOf(name)
-	return kind != unknown && kind != object || directory(name)
+	return kind != unknown && kind != object && kind != packfile || directory(name)
 }
 
 // Restoring is how a file of a git directory is taken back.
@@ -128,7 +133,7 @@ const (
 func Restore(name string) Restoring {
 	kind, own := partOf(name)
 	switch {
-	case kind == object, kind == packed, kind == ref && own == name, strings.HasPrefix(name, "objects/"), strings.HasPrefix(name, "refs/"):
+	case kind == object, kind == packfile, kind == packed, kind == ref && own == name, strings.HasPrefix(name, "objects/"), strings.HasPrefix(name, "refs/"):
 		return Left
 	case kind == reflog && name != "logs/refs/stash", kind == message && !strings.HasPrefix(own, "MERGE_"), own == "ORIG_HEAD", own == "AUTO_MERGE":
 		return Optional
@@ -138,7 +143,7 @@ func Restore(name string) Restoring {
 
 // IsObject reports whether the file or directory of that name below a git directory is one of objects.
 func IsObject(name string) bool {
-	return patterns().loose.MatchString(name) || patterns().pair.MatchString(name)
+	return patterns().loose.MatchString(name) || patterns().pair.MatchString(name) || patterns().pack.MatchString(name)
 }
 
 // IsIndex reports whether the file of that name below a git directory is an index.

@@ -43,11 +43,7 @@ func (o *objects) allPacks() []*pack {
 // close closes the files of the packs.
 func (o *objects) close() {
 	for _, p := range o.packs {
-		for _, f := range []io.ReaderAt{p.index, p.data} {
-			if c, ok := f.(io.Closer); ok {
-				_ = c.Close()
-			}
-		}
+		p.close()
 	}
 	o.packs, o.known = nil, true
 }
@@ -67,11 +63,7 @@ func openPack(files fs.FS, name string, hash int) *pack {
 	}
 	head := make([]byte, 8+256*4)
 	if p.index == nil || p.data == nil || readAt(p.index, head, 0) != nil || string(head[:8]) != "\377tOc\000\000\000\002" {
-		for _, f := range []io.ReaderAt{p.index, p.data} {
-			if c, ok := f.(io.Closer); ok {
-				_ = c.Close()
-			}
-		}
+		p.close()
 		return nil
 	}
 	for i := range p.fanout {
