@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -285,4 +286,76 @@ func TestGitHistories(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories, %d calls, %d questions", end-first, calls, asked)
+}
+
+// TestGitForTheSession allows local git for the session: the next commit is not asked about, a hook is, and another session asks.
+func TestGitForTheSession(t *testing.T) {
+	dir := place(t, "")
+	var asked []approval.Question
+	opt := options(dir)
+	opt.Channels = []approval.Channel{approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		asked = append(asked, q)
+		a := approval.Answer{Approved: true}
+		if slices.Contains(q.Scopes, approval.Session) {
+			a.Scope = approval.Session
+		}
+		return a, nil
+	})}
+	tw := &twins{work: filepath.Join(dir, "work"), direct: filepath.Join(dir, "direct"), sys: open(t, opt)}
+	if err := tw.begin(func(dir string) error { _, err := gitRun(dir, dated(0, []string{gitFirst})); return err }); err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range []struct {
+		session, command string
+		asks             int
+	}{
+		{"one", "git commit -q -a -m first", 1},
+		{"one", "git commit -q --allow-empty -m second", 0},
+		{"one", "git branch -D side", 0},
+		{"one", `printf '[core]\n\tfsmonitor = x\n' >> .git/config`, 1},
+		{"two", "git commit -q --allow-empty -m third", 1},
+	} {
+		asked, tw.session = nil, step.session
+		if _, err := tw.call("shell", map[string]any{"command": step.command}); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		if len(asked) != step.asks {
+			t.Errorf("%s in session %s asked %d times, want %d", step.command, step.session, len(asked), step.asks)
+		}
+	}
+}
+
+// TestGitThatARuleAllows has a commit that a rule pre-approves run on a copy: nobody is asked, and undo takes it back.
+func TestGitThatARuleAllows(t *testing.T) {
+	dir := place(t, "toolsets:\n  shell:\n    rules:\n      - {pattern: git commit, approval: preApproved}\n")
+	tw := &twins{work: filepath.Join(dir, "work"), direct: filepath.Join(dir, "direct")}
+	opt := options(dir)
+	opt.Channels = []approval.Channel{approval.Callback(func(_ context.Context, q approval.Question) (approval.Answer, error) {
+		tw.asked = append(tw.asked, q)
+		return approval.Answer{Approved: true}, nil
+	})}
+	tw.sys = open(t, opt)
+	if err := tw.begin(func(dir string) error { _, err := gitRun(dir, dated(0, []string{gitFirst})); return err }); err != nil {
+		t.Fatal(err)
+	}
+	before, err := gitState(tw.work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tw.call("shell", map[string]any{"command": "git commit -q -a -m allowed"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(tw.asked) > 0 {
+		t.Errorf("it was asked about: %+v", tw.asked)
+	}
+	if _, err := tw.call("undo", nil); err != nil {
+		t.Fatal(err)
+	}
+	after, err := gitState(tw.work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gitDiffer("after undo", before, after); err != nil {
+		t.Error(err)
+	}
 }
