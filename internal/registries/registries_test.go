@@ -87,7 +87,7 @@ func TestSettingsForPrograms(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".config/pip/pip.conf", "[global]\nindex_url = https://u:secret@pip.example/simple\nextra-index-url =\n    https://one.example/simple\n    https://u:secret@two.example/simple?secret\ntrusted-host = pip.example\n    one.example:8080\nclient-cert = /secret\n  secret\n")
 	write(t, home, ".config/go/env", "GOPROXY=https://u:secret@go.example|https://two.example/x?secret,direct\nGOSUMDB=off\nGOFLAGS=-secret\n")
-	env := map[string]string{"GOPRIVATE": "*.corp.example", "PIP_EXTRA_INDEX_URL": "https://u:secret@a.example/ https://b.example/", "NPM_CONFIG_REGISTRY": "https://:secret@npm.example/"}
+	env := map[string]string{"GOPRIVATE": "*.corp.example", "PIP_EXTRA_INDEX_URL": "https://u:secret@a.example/ https://b.example/", "NPM_CONFIG_REGISTRY": "https://:secret@npm.example/", "PIP_TRUSTED_HOST": "a.example u:secret@b.example"}
 	p := Place{Home: home, Getenv: func(name string) string { return env[name] }}
 	pip := "[global]\nindex-url = https://pip.example/simple\nextra-index-url = https://one.example/simple\n    https://two.example/simple\ntrusted-host = pip.example\n    one.example:8080\n"
 	if got := p.Pip(); got != pip {
@@ -97,7 +97,7 @@ func TestSettingsForPrograms(t *testing.T) {
 	if got := p.Go(); !maps.Equal(got, golang) {
 		t.Errorf("go: %v", got)
 	}
-	environ := []string{"NPM_CONFIG_REGISTRY=https://npm.example/", "PIP_EXTRA_INDEX_URL=https://a.example/ https://b.example/"}
+	environ := []string{"NPM_CONFIG_REGISTRY=https://npm.example/", "PIP_EXTRA_INDEX_URL=https://a.example/ https://b.example/", "PIP_TRUSTED_HOST=a.example"}
 	if got := p.Environ(); !slices.Equal(got, environ) {
 		t.Errorf("environment: %q", got)
 	}

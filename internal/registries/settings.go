@@ -132,5 +132,9 @@ func (p Place) Environ() (list []string) {
 			list = append(list, s.env+"="+strings.Join(urls, " "))
 		}
 	}
+	const trusted = "PIP_TRUSTED_HOST"
+	if hosts := harmless("trusted-host", p.Getenv(trusted)); len(hosts) > 0 {
+		list = append(list, trusted+"="+strings.Join(hosts, " "))
+	}
 	return list
 }

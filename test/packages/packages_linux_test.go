@@ -121,12 +121,15 @@ func (b *bench) ok(command, says string) {
 	}
 }
 
+// noHost stands for a question that is about no host.
+const noHost = "no host"
+
 // asked are the hosts of the questions since the last time, one line each.
 func (b *bench) asked() (hosts []string) {
 	b.person.mu.Lock()
 	defer b.person.mu.Unlock()
 	for _, q := range b.person.asked {
-		what := "no host"
+		what := noHost
 		for _, e := range q.Effects {
 			if isHost(e) {
 				what = e.Host + " (" + e.Why + ")"
