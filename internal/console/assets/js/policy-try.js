@@ -150,8 +150,8 @@ export function proposer({saved}) {
 function shownReplay(tried, title) {
   const r = tried.replay;
   const left = [];
-  if (r.unjudged.notDecided) left.push(`${r.unjudged.notDecided} never got to a decision`);
-  if (r.unjudged.redacted) left.push(`${r.unjudged.redacted} hold something that the log did not keep`);
+  if (r.unjudged.notDecided) left.push(`${r.unjudged.notDecided} ended before a decision`);
+  if (r.unjudged.redacted) left.push(`${r.unjudged.redacted} contain something that the log did not keep`);
   if (r.unjudged.older) left.push(`${r.unjudged.older} were logged by an older version`);
   if (r.unjudged.elsewhere) left.push(`${r.unjudged.elsewhere} belong to other workspaces`);
   return h('div', {class: 'told', data: {changed: r.changed}},
@@ -168,5 +168,5 @@ function shownReplay(tried, title) {
         h('td', {title: c.nowBy}, decision(c.now)), h('td', {title: c.thenBy}, decision(c.then))))))) : null,
     r.changed > r.changes.length ? h('p', {class: 'small muted'}, `${r.changed - r.changes.length} more are not listed.`) : null,
     left.length ? h('p', {class: 'small muted'}, 'Not decided again: ' + left.join(', ') + '.') : null,
-    r.drifted ? h('p', {class: 'small muted'}, `${plural(r.drifted, 'call')} decided differently when made: rules or approvals have changed since.`) : null);
+    r.drifted ? h('p', {class: 'small muted'}, `${plural(r.drifted, 'call')} had another decision when they were made: rules or approvals changed since.`) : null);
 }
