@@ -113,9 +113,11 @@ func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Eff
 	return d.effects, nil
 }
 
-// unsaid reports whether no rule and no mode covers any of the effects.
+// unsaid reports whether no rule and no mode covers any of the effects. An address of this machine or network is always
+// asked about.
 func (d *decision) unsaid() bool {
-	return !slices.ContainsFunc(d.verdict.Effects, func(j policy.Judgement) bool {
+	private := func(e tongs.Effect) bool { return e.Private }
+	return !slices.ContainsFunc(d.effects, private) && !slices.ContainsFunc(d.verdict.Effects, func(j policy.Judgement) bool {
 		return j.Rule != nil || j.Decision != tongs.PreApproved && j.Step != policy.StepDefault && j.Step != policy.StepAsk
 	})
 }

@@ -31,5 +31,8 @@ func (p *process) transfers(guard *network.Guard) *gitrelay.Session {
 	if p.opt.Git == nil || p.cmd.Build {
 		return nil
 	}
-	return p.opt.Git.Session(gitrelay.Call{Permit: p.permit, Guard: guard, Private: p.opt.Private, Hold: sandbox.Hold})
+	return p.opt.Git.Session(gitrelay.Call{
+		Permit: p.permit, Guard: guard, Private: p.opt.Private, Hold: sandbox.Hold,
+		Limited: func(host string) bool { return p.opt.Methods(host) != nil },
+	})
 }

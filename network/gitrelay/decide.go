@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/network"
 )
 
 // contact has the host of a remote decided before anything is asked of it.
@@ -19,10 +21,12 @@ func (s *Session) contact(ctx context.Context, r Remote, service string) error {
 		what = "read the branches of " + r.String() + ", to push there"
 	}
 	var effects []tongs.Effect
-	if host := r.Target.Name(); !slices.ContainsFunc(s.call.Permit.Effects(), func(e tongs.Effect) bool {
-		return e.Kind == tongs.EffectNetwork && !e.Unknown && strings.EqualFold(e.Host, host)
-	}) {
-		effects = append(effects, tongs.Effect{Kind: tongs.EffectNetwork, Host: host, Why: what})
+	host := tongs.Effect{Kind: tongs.EffectNetwork, Host: r.Target.Name(), Why: what}
+	if host.Private = r.Target.Private() && !s.call.Private(host.Host); host.Private {
+		host.Why += "; " + network.WhySpecial
+	}
+	if !s.decided(host) {
+		effects = append(effects, host)
 	}
 	own := s.configured(ctx, r)
 	if r.Scheme == "ssh" && !own { // there is no other way than to log in
@@ -42,6 +46,34 @@ func (s *Session) contact(ctx context.Context, r Remote, service string) error {
 		// A push to a remote of the repository itself is one question: before it the server learns only that it comes.
 		Unsaid: service == receivePack && own,
 	})
+}
+
+// decided reports whether a connection was decided for the call.
+func (s *Session) decided(e tongs.Effect) bool {
+	return slices.ContainsFunc(s.call.Permit.Effects(), func(d tongs.Effect) bool {
+		return d.Kind == tongs.EffectNetwork && !d.Unknown && strings.EqualFold(d.Host, e.Host) && (d.Private || !e.Private)
+	})
+}
+
+// connection is how a remote may be connected to, once it was decided. A name that turns out to lead to a special address is
+// another question.
+func (s *Session) connection(ctx context.Context, r Remote) network.Decision {
+	e := tongs.Effect{Kind: tongs.EffectNetwork, Host: r.Target.Name(), Private: true}
+	return network.Decision{
+		Private: s.call.Private(e.Host) || s.decided(e),
+		Special: func(addr netip.Addr) error {
+			if network.ByAddressOnly(addr) {
+				return nil // the guard refuses it, whoever allowed the name
+			}
+			s.asking.Lock()
+			defer s.asking.Unlock()
+			e.Why = "it resolves to " + addr.String() + ", " + network.WhySpecial
+			return s.decide(ctx, tongs.More{
+				Reason: "nothing was sent yet", Message: "git would connect to " + r.String() + "; " + e.Why, Effects: []tongs.Effect{e},
+				Preview: func(context.Context) (string, error) { return r.String() + "\n" + addr.String() + "\n", nil },
+			})
+		},
+	}
 }
 
 // configured reports whether the repository of the workspace has the remote.

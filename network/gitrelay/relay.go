@@ -76,6 +76,8 @@ type Call struct {
 	Guard  *network.Guard
 	// Private reports whether special addresses may be reached under this name.
 	Private func(host string) bool
+	// Limited reports whether only some requests may be made of a host.
+	Limited func(host string) bool
 	// Hold stops the time limit of the program while somebody is asked, and returns what lets it go on.
 	Hold func(context.Context) (release func())
 }

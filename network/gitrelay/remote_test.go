@@ -84,12 +84,31 @@ func TestSSHRequests(t *testing.T) {
 		t.Errorf("%+v: %v", q, err)
 	}
 	for _, args := range [][]string{
-		{}, {"host"}, {"host", "ls"}, {"host", "git-upload-pack"}, {"host", "git-upload-pack x"}, {"host", "git-upload-pack 'x' 'y'"},
-		{"host", "git-upload-pack 'x'; ls"}, {"host", "git-upload-pack 'x''; ls '"}, {"host", "git-upload-pack 'x\n'"}, {"host", "git-upload-pack '--x'"},
-		{"host", "git-upload-pack ''"}, {"host", "git-upload-archive 'x'"}, {"host", "git-upload-pack 'x'", "more"}, {"-oProxyCommand=x", "host", "git-upload-pack 'x'"},
-		{"-o", "ProxyCommand=x", "host", "git-upload-pack 'x'"}, {"-F", "x", "host", "git-upload-pack 'x'"}, {"-p", "0", "host", "git-upload-pack 'x'"},
-		{"-p", "22 -x", "host", "git-upload-pack 'x'"}, {"a b", "git-upload-pack 'x'"}, {"-x@host", "git-upload-pack 'x'"}, {"a@-x", "git-upload-pack 'x'"},
-		{"a\nb", "git-upload-pack 'x'"}, {"", "git-upload-pack 'x'"}, {"@", "git-upload-pack 'x'"}, {"$(x)", "git-upload-pack 'x'"},
+		{},
+		{"host"},
+		{"host", "ls"},
+		{"host", "git-upload-pack"},
+		{"host", "git-upload-pack x"},
+		{"host", "git-upload-pack 'x' 'y'"},
+		{"host", "git-upload-pack 'x'; ls"},
+		{"host", "git-upload-pack 'x''; ls '"},
+		{"host", "git-upload-pack 'x\n'"},
+		{"host", "git-upload-pack '--x'"},
+		{"host", "git-upload-pack ''"},
+		{"host", "git-upload-archive 'x'"},
+		{"host", "git-upload-pack 'x'", "more"},
+		{"-oProxyCommand=x", "host", "git-upload-pack 'x'"},
+		{"-o", "ProxyCommand=x", "host", "git-upload-pack 'x'"},
+		{"-F", "x", "host", "git-upload-pack 'x'"},
+		{"-p", "0", "host", "git-upload-pack 'x'"},
+		{"-p", "22 -x", "host", "git-upload-pack 'x'"},
+		{"a b", "git-upload-pack 'x'"},
+		{"-x@host", "git-upload-pack 'x'"},
+		{"a@-x", "git-upload-pack 'x'"},
+		{"a\nb", "git-upload-pack 'x'"},
+		{"", "git-upload-pack 'x'"},
+		{"@", "git-upload-pack 'x'"},
+		{"$(x)", "git-upload-pack 'x'"},
 	} {
 		if q, err := parseSSH(sshArgs(args...)); err == nil {
 			t.Errorf("%q is taken for %+v", args, q)

@@ -67,6 +67,9 @@ func (r *Remote) requested(req *http.Request) (service string, err error) {
 
 // reachable refuses a remote by how it is reached.
 func (s *Session) reachable(r Remote) error {
+	if s.call.Limited(r.Target.Name()) {
+		return tongs.Errorf(tongs.CodeBlocked, "%s is limited to some methods of HTTP, and git needs more", r.Target.Name())
+	}
 	if r.Scheme == "http" && !r.Target.Special() && !s.call.Private(r.Target.Name()) {
 		return tongs.Errorf(tongs.CodeNetworkError, "%s is not encrypted; use https, or name the host %s in a rule", r, r.Target.Name())
 	}

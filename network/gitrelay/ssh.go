@@ -191,7 +191,7 @@ func (s *Session) connect(ctx context.Context, c *sshCommand, q *sshRequest, dir
 	t := q.remote.Target
 	argv := append(append([]string{}, c.argv...), "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no", "-o", "PermitLocalCommand=no")
 	if !c.jumps {
-		conn, err := s.call.Guard.Connect(ctx, t, network.Decision{Private: s.call.Private(t.Name())})
+		conn, err := s.call.Guard.Connect(ctx, t, s.connection(ctx, q.remote))
 		if err != nil {
 			return nil, err
 		}

@@ -28,6 +28,9 @@ func (s *Session) serveSSH(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	c, err := s.ssh(ctx, q)
 	if err == nil {
+		err = s.reachable(q.remote)
+	}
+	if err == nil {
 		err = s.contact(ctx, q.remote, q.service)
 	}
 	if err != nil {

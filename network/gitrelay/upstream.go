@@ -91,11 +91,11 @@ func (s *Session) dial(ctx context.Context, remote Remote, address string) (net.
 	if err != nil {
 		return nil, err
 	}
-	private := s.call.Private(remote.Target.Name())
+	connection := s.connection(ctx, remote)
 	if target == remote.Target {
-		return s.call.Guard.Connect(ctx, target, network.Decision{Private: private})
+		return s.call.Guard.Connect(ctx, target, connection)
 	}
-	if remote.Target.Special() && !private {
+	if remote.Target.Special() && !connection.Private {
 		return nil, tongs.Errorf(tongs.CodeNetworkError, "%s is an address of this machine or network; allow that host by name if it is meant", remote.Target.Host)
 	}
 	dialer := net.Dialer{Timeout: 30 * time.Second}

@@ -27,17 +27,16 @@ func TestNothingOfARepositoryRunsOutside(t *testing.T) {
 	mark := filepath.Join(x.home, "ran-outside")
 	touch := "touch " + mark
 	script := filepath.Join(x.ws, "evil.sh")
-	must(t, os.WriteFile(script, []byte("#!/bin/sh\n"+touch+"\nexec cat\n"), 0o755))
-	must(t, os.WriteFile(filepath.Join(x.ws, ".git", "included"), []byte("[credential]\n\thelper = !"+touch+"; cat\n"), 0o600))
+	must(t, os.WriteFile(script, []byte("#!/bin/sh\n"+touch+"\n"), 0o755))
+	must(t, os.WriteFile(filepath.Join(x.ws, ".git", "included"), []byte("[credential]\n\thelper = !"+touch+"\n"), 0o600))
 	for _, setting := range [][2]string{
 		{"remote.origin.url", s.url("shop.git")},
-		{"credential.helper", "!" + touch + "; cat"},
-		{"credential.https://" + s.host() + ".helper", "!" + touch + "; cat"},
+		{"credential.helper", "!" + touch},
+		{"credential.https://" + s.host() + ".helper", "!" + touch},
 		{"core.askPass", script},
 		{"core.sshCommand", script},
 		{"core.gitProxy", script},
 		{"core.fsmonitor", script},
-		{"core.hooksPath", "."},
 		{"core.alternateRefsCommand", script},
 		{"include.path", "included"},
 		{"alias.push", "!" + touch},
@@ -56,8 +55,9 @@ func TestNothingOfARepositoryRunsOutside(t *testing.T) {
 	} {
 		git(t, x.ws, "config", setting[0], setting[1])
 	}
+	must(t, os.MkdirAll(filepath.Join(x.ws, ".git", "hooks"), 0o755))
 	for _, hook := range []string{"pre-push", "reference-transaction", "post-checkout", "post-merge", "pre-receive", "update", "post-update", "pre-auto-gc"} {
-		must(t, os.WriteFile(filepath.Join(x.ws, hook), []byte("#!/bin/sh\n"+touch+"\nexit 0\n"), 0o755))
+		must(t, os.WriteFile(filepath.Join(x.ws, ".git", "hooks", hook), []byte("#!/bin/sh\n"+touch+"\nexit 0\n"), 0o755))
 	}
 	x.put(".gitattributes", "* filter=evil\n")
 	x.open()

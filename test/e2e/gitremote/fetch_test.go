@@ -165,3 +165,40 @@ func addSubmodule(t *testing.T, bare, url, commit string) {
 	git(t, work, "commit", "-q", "-m", "submodule")
 	git(t, work, "push", "-q", bare, "HEAD:main")
 }
+
+// An address of this machine or network that no rule names is asked about as such, also before a push.
+func TestPrivateAddress(t *testing.T) {
+	s := newServer(t)
+	bare := s.repository(t, "shop.git")
+	x := newSite(t, s)
+	x.put(filepath.Join(x.home, "config", "config.yaml"), "{}\n")
+	git(t, x.ws, "clone", "-q", bare, ".")
+	git(t, x.ws, "remote", "set-url", "origin", s.url("shop.git"))
+	x.open()
+	x.answer = func(q approval.Question) approval.Answer {
+		return approval.Answer{Approved: q.Effects[0].Kind != tongs.EffectNetwork}
+	}
+	for _, command := range []string{"git fetch origin", "git commit -q --allow-empty -m x && git push origin main"} {
+		has(t, command, x.shell(command).Content, "declined")
+		if list := x.network(); len(list) != 1 || !list[0].Private || list[0].Host != s.host() {
+			t.Errorf("%s asked about %+v", command, list)
+		}
+	}
+	if len(s.seen) != 0 {
+		t.Errorf("the server saw %v", s.seen)
+	}
+	x.answer = func(approval.Question) approval.Answer { return approval.Answer{Approved: true} }
+	x.sh("git fetch origin && git log origin/main")
+}
+
+// A host that is limited to some methods of HTTP is no remote.
+func TestLimitedHost(t *testing.T) {
+	s := newServer(t)
+	s.repository(t, "open.git")
+	x := newSite(t, s)
+	x.put(filepath.Join(x.home, "config", "config.yaml"), "sandbox:\n  network:\n    hosts:\n      - host: \""+s.host()+"\"\n        methods: [GET]\n")
+	has(t, "the output", x.open().shell("git clone "+s.url("open.git")).Content, "is limited to some methods of HTTP")
+	if len(s.seen) != 0 {
+		t.Errorf("the server saw %v", s.seen)
+	}
+}
