@@ -36,13 +36,30 @@ func (r *Relay) scratch() (dir string, remove func(), err error) {
 	if err := os.MkdirAll(r.opt.Dir, 0o700); err != nil {
 		return "", nil, err
 	}
-	if dir, err = os.MkdirTemp(r.opt.Dir, "git-"); err != nil {
+	r.sweep()
+	if dir, err = os.MkdirTemp(r.opt.Dir, scratchPrefix); err != nil {
 		return "", nil, err
 	}
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", nil, err
 	}
 	return dir, func() { _ = os.RemoveAll(dir) }, nil
+}
+
+// scratchPrefix is how the names of private directories begin, and scratchTime how long one can be in use.
+const (
+	scratchPrefix = "git-"
+	scratchTime   = 24 * time.Hour
+)
+
+// sweep removes what processes left that were killed.
+func sweep(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), scratchPrefix) && time.Since(info.ModTime()) > scratchTime {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // helperTime is how long a program of the user's may take to give a credential or a setting.

@@ -43,6 +43,7 @@ type Relay struct {
 	opt       Options
 	authority func() (*authority, error)
 	standIn   func() (standIn, error)
+	sweep     func()
 }
 
 // standIn is what git in the sandbox runs instead of ssh.
@@ -60,7 +61,7 @@ func New(opt Options) *Relay {
 		opt.MaxPack = 1 << 30
 	}
 	return &Relay{
-		opt: opt, authority: sync.OnceValues(newAuthority),
+		opt: opt, authority: sync.OnceValues(newAuthority), sweep: sync.OnceFunc(func() { sweep(opt.Dir) }),
 		standIn: sync.OnceValues(func() (in standIn, err error) {
 			if opt.SSH != nil {
 				in.command, in.program, err = opt.SSH()
