@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -165,13 +166,37 @@ func (r *Report) takeBack(ctx context.Context, sys *system.System, ws string) er
 	return nil
 }
 
-// theirs are the names that git notes the other side by. A person approved fetching and pushing, and they cannot be taken back.
-var theirs = regexp.MustCompile(`^\.git/(FETCH_HEAD|(logs/)?refs/remotes(/.*)?)$`)
+// records are the names by which git keeps what is compared by its meaning. Undo leaves objects, and refs may be kept elsewhere.
+var records = regexp.MustCompile(`^\.git/((objects|refs|logs)(/.*)?|packed-refs|index|FETCH_HEAD|ORIG_HEAD|COMMIT_EDITMSG|AUTO_MERGE)$`)
 
-// tree is every path of a directory with its type, permissions and content.
+// recorded is what git's records come to, without those of the other side: a person approved fetching and pushing, and they
+// cannot be taken back.
+func recorded(dir string) (string, error) {
+	if _, err := os.Stat(filepath.Join(dir, ".git", "HEAD")); err != nil {
+		return "", nil
+	}
+	var all string
+	for _, args := range []string{"for-each-ref --format=%(refname)=%(objectname) refs/heads refs/tags refs/stash", "ls-files -s", "stash list", "status --porcelain"} {
+		cmd := exec.Command("git", strings.Fields(args)...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_OPTIONAL_LOCKS=0")
+		out, err := cmd.Output()
+		if err != nil {
+			return "", fmt.Errorf("git %s: %w", args, err)
+		}
+		all += string(out)
+	}
+	return all, nil
+}
+
+// tree is every path of a directory with its type, permissions and content, and what git recorded.
 func tree(dir string) (map[string]string, error) {
 	all := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	git, err := recorded(dir)
+	if err != nil {
+		return nil, err
+	}
+	all["git's records"] = git
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == dir {
 			return err
 		}
@@ -195,7 +220,7 @@ func tree(dir string) (map[string]string, error) {
 			state += " " + to
 		}
 		name, err := filepath.Rel(dir, path)
-		if !theirs.MatchString(filepath.ToSlash(name)) {
+		if !records.MatchString(filepath.ToSlash(name)) {
 			all[name] = state
 		}
 		return err
