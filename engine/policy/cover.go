@@ -207,8 +207,10 @@ func ParseCover(text string) (Cover, error) {
 		if c.Pattern, err = strconv.Unquote(rest); err != nil {
 			err = errors.New("its double quotes are not closed or have an escape that is none")
 		}
-	default:
+	case c.Kind == tongs.EffectNetwork:
 		c.Pattern, c.Private = strings.CutSuffix(rest, privateWord)
+	default:
+		c.Pattern = rest
 	}
 	if err == nil {
 		err = c.Validate()

@@ -277,3 +277,30 @@ func TestProposeFilesCoversEveryFileOfTheWorkspace(t *testing.T) {
 		}
 	}
 }
+
+// A cover of a private address is spelled apart, names the host in full, and covers the host elsewhere too; one without it does
+// not cover the private address.
+func TestCoverOfAPrivateAddress(t *testing.T) {
+	public := tongs.Effect{Kind: tongs.EffectNetwork, Host: "mirror.example:8081"}
+	private := public
+	private.Private = true
+	covers := policy.Propose([]tongs.Effect{private})
+	if len(covers) != 1 || covers[0].String() != "network mirror.example:8081 (private address)" {
+		t.Fatalf("proposed %v", covers)
+	}
+	again, err := policy.ParseCover(covers[0].String())
+	if err != nil || again != covers[0] || !again.Covers(private) || !again.Covers(public) {
+		t.Errorf("read back %+v, %v", again, err)
+	}
+	if c := policy.Propose([]tongs.Effect{public})[0]; c.Covers(private) || !c.Covers(public) {
+		t.Errorf("%s covers the private address", c)
+	}
+	if c, err := policy.ParseCover("write a (private address)"); err != nil || c.Pattern != "a (private address)" || c.Private {
+		t.Errorf("a file of that name is %+v, %v", c, err)
+	}
+	for _, text := range []string{"network *.example (private address)", "network (private address)"} {
+		if c, err := policy.ParseCover(text); err == nil && c.Private {
+			t.Errorf("%q is %+v", text, c)
+		}
+	}
+}

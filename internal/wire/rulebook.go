@@ -31,9 +31,10 @@ type ruleBook struct {
 
 // rulePage are rules and the files that they were read from.
 type rulePage struct {
-	rules []tongs.Rule
-	files []config.File
-	infos []os.FileInfo // nil where there was none
+	rules   []tongs.Rule
+	sandbox config.Sandbox
+	files   []config.File
+	infos   []os.FileInfo // nil where there was none
 }
 
 // look returns the files of a configuration as they are now.
@@ -55,7 +56,7 @@ func (b *ruleBook) set(cfg *config.Config, began time.Time) {
 			infos[i] = nil
 		}
 	}
-	b.page.Store(&rulePage{Rules(cfg), cfg.Files, infos})
+	b.page.Store(&rulePage{Rules(cfg), cfg.Sandbox, cfg.Files, infos})
 }
 
 // coarse is how far the time of a change may be behind.
@@ -82,6 +83,14 @@ func (b *ruleBook) rules() []tongs.Rule {
 	return nil
 }
 
+// methods are those that the same files limit a host to: a rule that allows a host never counts without its limit.
+func (b *ruleBook) methods(host string) []string {
+	if p := b.page.Load(); p != nil {
+		return p.sandbox.MethodsFor(host)
+	}
+	return nil
+}
+
 // refresh reads the configuration again. The files are looked at before that, so that a change in between is seen the next time.
 func (b *ruleBook) refresh() error {
 	b.mu.Lock()
@@ -92,7 +101,7 @@ func (b *ruleBook) refresh() error {
 	if err != nil {
 		return err
 	}
-	b.page.Store(&rulePage{Rules(cfg), cfg.Files, infos})
+	b.page.Store(&rulePage{Rules(cfg), cfg.Sandbox, cfg.Files, infos})
 	return nil
 }
 

@@ -249,7 +249,7 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 	}
 	confined := confine.New(confine.Options{
 		Runner: s.runner, Workspace: s.Files, Scratch: spill.Dir(), Private: ruleNamesHost(s.book.get, s.Config.Mode), Rules: opt.Rules,
-		Known: s.knownHost, Methods: s.Config.Sandbox.MethodsFor, Mirrors: s.mirrors,
+		Known: s.knownHost, Methods: s.book.methods, Mirrors: s.mirrors,
 		Programs: filepath.Join(forgeState(s.StateDir), "programs"), Sealed: s.sealed(), Shown: repository.Files,
 		Caches: Caches(s.StateDir), Session: o.cacheSession(),
 		Changes: s.Journal, Layers: filepath.Join(s.StateDir, "layers"),
