@@ -21,6 +21,9 @@ func (s *Session) decidePush(ctx context.Context, remote Remote, dir string, r i
 	if err := s.receive(p, r); err != nil {
 		return p, err
 	}
+	if s.call.Permit.Call().DryRun {
+		return p, tongs.Errorf(tongs.CodeDenied, "a dry run pushes nothing")
+	}
 	if err := s.current(p); err != nil {
 		return p, err
 	}

@@ -162,3 +162,15 @@ func TestPrePushHook(t *testing.T) {
 		t.Errorf("the remote has %q", got)
 	}
 }
+
+// A dry run sends nothing, and asks nobody.
+func TestDryRunPushesNothing(t *testing.T) {
+	s := newServer(t)
+	x, bare := cloned(t, s, "shop.git")
+	args := []byte(`{"command": "git commit -q --allow-empty -m mine && git push origin main"}`)
+	res := x.sys.Call(t.Context(), &tongs.Call{Tool: "shell", Args: args, Session: "s", DryRun: true})
+	has(t, "the output", res.Content, "a dry run pushes nothing")
+	if got := git(t, bare, "log", "--format=%s", "main"); got != "first" || len(x.pushes()) != 0 {
+		t.Errorf("the remote has %q", got)
+	}
+}
