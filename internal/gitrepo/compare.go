@@ -81,6 +81,10 @@ type comparison struct {
 	// fresh are the objects that were added.
 	fresh map[string]bool
 	lines []said
+	// unchecked is how much of new objects may still be compared with their names.
+	unchecked int64
+	// tips are the values of the refs that are there now, once they were looked for.
+	tips []string
 }
 
 // said is a sentence, with its rank: 0 for what was lost, then what was done, then the rest.
@@ -91,7 +95,7 @@ type said struct {
 
 // Compare tells what happened.
 func Compare(r Repository) *Outcome {
-	c := &comparison{Repository: r, old: newSide(r.Before), now: newSide(r.After), fresh: map[string]bool{}}
+	c := &comparison{Repository: r, old: newSide(r.Before), now: newSide(r.After), fresh: map[string]bool{}, unchecked: maxChecked}
 	defer c.old.objects.close()
 	defer c.now.objects.close()
 	out := &Outcome{}
@@ -275,7 +279,7 @@ func (c *comparison) strangeObject(ch Change) string {
 	}
 	defer f.Close()
 	id := path.Base(path.Dir(ch.Name)) + path.Base(ch.Name)
-	if !genuine(f, id) {
+	if !genuine(f, id, &c.unchecked) {
 		return "its content is not that of the object that its name says"
 	}
 	c.fresh[id] = true

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -319,6 +320,42 @@ func TestAttackRefsOfAWorktree(t *testing.T) {
 		if got := happened(t, base, script); (got.Strange != "") != strange {
 			t.Errorf("%s: strange %q, does %q", script, got.Strange, got.Does)
 		}
+	}
+}
+
+// Many refs are counted, and what was lost comes first.
+func TestManyRefs(t *testing.T) {
+	base := newWorld(t, "for i in $(seq 150); do echo create refs/heads/b$i HEAD; done | git update-ref --stdin")
+	got := happened(t, base, "git for-each-ref --format='delete %(refname)' refs/heads/b* | git update-ref --stdin; for i in $(seq 120); do echo create refs/tags/t$i HEAD; done | git update-ref --stdin")
+	want := []string{"delete 150 branches (b1, b10, b100, b101, b102, others)", "create 120 tags (t1, t10, t100, t101, t102, others)"}
+	if got.Strange != "" || !slices.Equal(got.Does, want) || !got.Grave {
+		t.Errorf("%+v", got)
+	}
+}
+
+// bombs are small files that are large once they are read: trees with many times the same tree, down to an empty one, and
+// commits with long messages.
+var bombs = map[string]string{
+	"empty trees": `t=$(git mktree < /dev/null); for i in $(seq 12); do t=$(for j in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\t%s\n' $t $j; done | git mktree); done
+git update-ref refs/heads/main $(git commit-tree -p HEAD -m bomb $t)`,
+	"messages": `p=$(git rev-parse HEAD); for i in $(seq 20); do p=$({ printf 'tree %s\nparent %s\nauthor A <a> 1 +0000\ncommitter A <a> '$i' +0000\n\n' $(git rev-parse HEAD^{tree}) $p; head -c 30000000 /dev/zero | tr '\0' x; } | git hash-object -t commit -w --stdin); done
+git update-ref refs/heads/main $p`,
+}
+
+// A bomb ends the comparison soon, and with words that do not make little of it.
+func TestAttackBombs(t *testing.T) {
+	base := newWorld(t, "")
+	for name, script := range bombs {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if got := happened(t, base, script); got.Strange == "" && !strings.Contains(strings.Join(got.Does, "; "), "many") {
+				t.Errorf("%+v", got)
+			}
+			if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 2<<30 {
+				t.Errorf("%d MiB", (after.TotalAlloc-before.TotalAlloc)>>20)
+			}
+		})
 	}
 }
 

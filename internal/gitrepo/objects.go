@@ -11,6 +11,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"strconv"
 	"strings"
@@ -19,8 +20,14 @@ import (
 const (
 	// maxObject is how large a commit or tree may be that is read.
 	maxObject = 32 << 20
-	// maxChecked is how large a new object may be whose content is compared with its name.
-	maxChecked = 1 << 30
+	// maxRead is how much of objects is read in all, and maxChecked how much of new ones is compared with their names: a small
+	// file may be a large object.
+	maxRead    = 256 << 20
+	maxChecked = 2 << 30
+	// maxParents is how many parents a commit may have that is read, and maxFirst how much of its first line is kept.
+	maxParents, maxFirst = 256, 1 << 10
+	// maxCompared is how many entries of trees are compared to count files.
+	maxCompared = 1_000_000
 )
 
 var errObject = errors.New("it is not an object that can be read")
@@ -32,11 +39,14 @@ type objects struct {
 	known bool
 	// cache are commits and trees that were read.
 	commits map[string]*commit
-	trees   map[string][]treeEntry
+	trees   map[string]map[string]treeEntry
+	// left is how much may still be read, and compared how many entries of trees were.
+	left     int64
+	compared int
 }
 
 func newObjects(files fs.FS) *objects {
-	return &objects{files: files, commits: map[string]*commit{}, trees: map[string][]treeEntry{}}
+	return &objects{files: files, commits: map[string]*commit{}, trees: map[string]map[string]treeEntry{}, left: maxRead}
 }
 
 // isID reports whether s is the name of an object, of either hash.
@@ -70,12 +80,13 @@ func (o *objects) has(id string) bool {
 
 // read returns a commit, tree or tag.
 func (o *objects) read(id string) (kind string, data []byte, err error) {
-	if !isID(id) {
+	if !isID(id) || o.left <= 0 {
 		return "", nil, errObject
 	}
+	defer func() { o.left -= int64(len(data)) }()
 	if f, err := o.files.Open(loosePath(id)); err == nil {
 		defer f.Close()
-		return readLoose(f)
+		return readLoose(f, min(maxObject, o.left))
 	}
 	for _, p := range o.allPacks() {
 		if at, ok := p.find(id); ok {
@@ -85,14 +96,14 @@ func (o *objects) read(id string) (kind string, data []byte, err error) {
 	return "", nil, fmt.Errorf("object %s: %w", id, fs.ErrNotExist)
 }
 
-func readLoose(r io.Reader) (kind string, data []byte, err error) {
+func readLoose(r io.Reader, limit int64) (kind string, data []byte, err error) {
 	z, err := zlib.NewReader(r)
 	if err != nil {
 		return "", nil, errObject
 	}
 	defer z.Close()
-	all, err := io.ReadAll(io.LimitReader(z, maxObject+1))
-	if err != nil || len(all) > maxObject {
+	all, err := io.ReadAll(io.LimitReader(z, limit+1))
+	if err != nil || int64(len(all)) > limit {
 		return "", nil, errObject
 	}
 	head, data, ok := bytes.Cut(all, []byte{0})
@@ -103,8 +114,8 @@ func readLoose(r io.Reader) (kind string, data []byte, err error) {
 	return kind, data, nil
 }
 
-// genuine reports whether a new loose object is what its name says: the hash of its content.
-func genuine(r io.Reader, id string) bool {
+// genuine reports whether a new loose object is what its name says: the hash of its content. It takes what it read from left.
+func genuine(r io.Reader, id string, left *int64) bool {
 	if !isID(id) {
 		return false
 	}
@@ -114,8 +125,8 @@ func genuine(r io.Reader, id string) bool {
 	}
 	defer z.Close()
 	h := newHash(len(id))
-	n, err := io.Copy(h, io.LimitReader(z, maxChecked+1))
-	if err != nil || n > maxChecked {
+	n, err := io.Copy(h, io.LimitReader(z, *left+1))
+	if *left -= n; err != nil || *left < 0 {
 		return false
 	}
 	rest, err := r.Read(make([]byte, 1))
@@ -173,9 +184,11 @@ func (o *objects) commit(id string) (*commit, error) {
 		key, value, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
 		switch key {
 		case "tree":
-			c.tree = value
+			c.tree = strings.Clone(value)
 		case "parent":
-			c.parents = append(c.parents, value)
+			if c.parents = append(c.parents, strings.Clone(value)); len(c.parents) > maxParents {
+				return nil, errObject
+			}
 		case "committer":
 			words := strings.Fields(value)
 			if len(words) > 1 {
@@ -183,7 +196,8 @@ func (o *objects) commit(id string) (*commit, error) {
 			}
 		}
 	}
-	c.subject, _, _ = strings.Cut(strings.TrimLeft(message, "\n"), "\n")
+	first, _, _ := strings.Cut(strings.TrimLeft(message, "\n"), "\n")
+	c.subject = strings.Clone(first[:min(len(first), maxFirst)])
 	if !isID(c.tree) {
 		return nil, errObject
 	}
@@ -195,7 +209,8 @@ type treeEntry struct{ mode, name, id string }
 
 func (e treeEntry) isTree() bool { return e.mode == "40000" }
 
-func (o *objects) tree(id string) ([]treeEntry, error) {
+// tree returns what a tree has, by name.
+func (o *objects) tree(id string) (map[string]treeEntry, error) {
 	if list, ok := o.trees[id]; ok {
 		return list, nil
 	}
@@ -206,14 +221,14 @@ func (o *objects) tree(id string) ([]treeEntry, error) {
 	if kind != "tree" {
 		return nil, errObject
 	}
-	var list []treeEntry
+	list := map[string]treeEntry{}
 	for len(data) > 0 {
 		head, rest, ok := bytes.Cut(data, []byte{0})
 		mode, name, found := strings.Cut(string(head), " ")
 		if n := len(id) / 2; !ok || !found || len(rest) < n {
 			return nil, errObject
 		} else {
-			list = append(list, treeEntry{mode, name, hex.EncodeToString(rest[:n])})
+			list[name] = treeEntry{mode, name, hex.EncodeToString(rest[:n])}
 			data = rest[n:]
 		}
 	}
@@ -228,16 +243,11 @@ func (o *objects) lookup(tree, at string) (treeEntry, bool) {
 	if err != nil {
 		return treeEntry{}, false
 	}
-	for _, e := range list {
-		if e.name != name {
-			continue
-		}
-		if !more {
-			return e, !e.isTree()
-		}
-		if e.isTree() {
-			return o.lookup(e.id, rest)
-		}
+	switch e, ok := list[name]; {
+	case ok && !more:
+		return e, !e.isTree()
+	case ok && e.isTree():
+		return o.lookup(e.id, rest)
 	}
 	return treeEntry{}, false
 }
@@ -247,19 +257,22 @@ func (o *objects) differing(a, b string, limit int) (n int, err error) {
 	if a == b {
 		return 0, nil
 	}
-	sides := [2]map[string]treeEntry{{}, {}}
-	names := map[string]bool{}
+	var sides [2]map[string]treeEntry
 	for i, id := range []string{a, b} {
 		if id == "" {
 			continue
 		}
-		list, err := o.tree(id)
-		if err != nil {
+		if sides[i], err = o.tree(id); err != nil {
 			return 0, err
 		}
-		for _, e := range list {
-			sides[i][e.name], names[e.name] = e, true
-		}
+	}
+	names := maps.Clone(sides[0])
+	if names == nil {
+		names = map[string]treeEntry{}
+	}
+	maps.Copy(names, sides[1])
+	if o.compared += len(names); o.compared > maxCompared {
+		return 0, errObject
 	}
 	for name := range names {
 		if n > limit {

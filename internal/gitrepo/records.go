@@ -93,3 +93,48 @@ func (c *comparison) shallow() {
 	}
 	c.say(rank, "change where the history is cut off (shallow)")
 }
+
+// many counts what became of refs, where there are too many to tell of each.
+func (c *comparison) many(refs []RefChange) {
+	for _, kind := range [][2]string{{"refs/heads/", "branch"}, {"refs/tags/", "tag"}, {"refs/remotes/", "remote branch"}, {"", "other ref"}} {
+		var made, moved, gone []RefChange
+		refs = slices.DeleteFunc(slices.Clone(refs), func(r RefChange) bool {
+			switch {
+			case !strings.HasPrefix(r.Name, kind[0]):
+				return false
+			case r.Old == "":
+				made = append(made, r)
+			case r.New == "":
+				gone = append(gone, r)
+			default:
+				moved = append(moved, r)
+			}
+			return true
+		})
+		c.several(0, "delete", gone, kind)
+		c.several(0, "move", moved, kind)
+		c.several(1, "create", made, kind)
+	}
+}
+
+// several says what was done to refs of one kind, with the names of a few.
+func (c *comparison) several(rank int, done string, refs []RefChange, kind [2]string) {
+	var names []string
+	for i, r := range refs {
+		if i == maxNamed {
+			names = append(names, "others")
+			break
+		}
+		names = append(names, clean(strings.TrimPrefix(r.Name, kind[0])))
+	}
+	if len(refs) > 0 {
+		what := kind[1] + "s"
+		if kind[1] == "branch" || kind[1] == "remote branch" {
+			what = kind[1] + "es"
+		}
+		c.say(rank, "%s %d %s (%s)", done, len(refs), what, strings.Join(names, ", "))
+	}
+}
+
+// maxNamed is how many refs of many are named.
+const maxNamed = 5

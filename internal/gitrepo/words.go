@@ -18,6 +18,8 @@ const (
 	maxCounted, maxOthers = 10_000, 64
 	// maxHashed is how much of the work tree is read to tell whether changes were discarded.
 	maxHashed = 64 << 20
+	// maxTold is how many refs are told of one by one.
+	maxTold = 100
 )
 
 // clean makes text of a repository fit for one line that a person reads.
@@ -64,8 +66,12 @@ func (c *comparison) say(rank int, format string, args ...any) {
 
 // describe says what happened, in a few sentences.
 func (c *comparison) describe(refs []RefChange) {
-	for _, r := range c.renamed(refs) {
-		c.ref(r)
+	if len(refs) > maxTold {
+		c.many(refs)
+	} else {
+		for _, r := range c.renamed(refs) {
+			c.ref(r)
+		}
 	}
 	c.stash()
 	trees := map[string]bool{}
@@ -151,6 +157,10 @@ func (c *comparison) at(id string) string {
 
 // others are values of the refs that are there now, but for one.
 func (c *comparison) others() (ids []string) {
+	if c.tips != nil {
+		return slices.Clone(c.tips)
+	}
+	defer func() { c.tips = slices.Clone(ids) }()
 	for _, name := range slices.Sorted(maps.Keys(c.now.refs)) {
 		if id := c.now.refs[name]; isID(id) && name != "refs/stash" && len(ids) < maxOthers {
 			if _, err := c.now.objects.commit(id); err == nil {
