@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -137,6 +138,12 @@ func (w *Waiting) Commit(ctx context.Context, head journal.Entry, keep []string,
 	var list []journal.Change
 	for _, c := range chosen {
 		list = append(list, w.kept[c.Path])
+	}
+	head.Repositories = nil
+	for _, r := range w.parked.Repositories {
+		if slices.ContainsFunc(chosen, func(c *Change) bool { _, in := r.Below(c.Path); return in }) {
+			head.Repositories = append(head.Repositories, r)
+		}
 	}
 	check := func() error { return w.parked.Check(ctx, list) }
 	if err := check(); err != nil {
