@@ -15,8 +15,12 @@ type login struct {
 	// user and password are what the user's credential helpers gave; accepted says that the server took them.
 	user, password string
 	accepted       bool
-	client         *http.Client
-	header         http.Header
+	// allowed says that the user's credentials may be used, those in the settings as well.
+	allowed bool
+	client  *http.Client
+	header  http.Header
+	// settled says that the settings have credentials: a header, or a certificate.
+	settled bool
 }
 
 // login returns that of an HTTP remote.
@@ -64,12 +68,15 @@ func (s *Session) get(r *http.Request, remote Remote, service string) (*http.Res
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
+	case res.StatusCode == http.StatusUnauthorized && l.password == "":
+		_ = res.Body.Close()
+		return nil, noCredentials(remote)
 	case res.StatusCode == http.StatusUnauthorized:
 		_ = res.Body.Close()
 		s.credential(r.Context(), "reject", remote, l.user, l.password)
 		l.user, l.password = "", ""
 		return nil, tongs.Errorf(tongs.CodeNetworkError, "%s does not accept your credentials; log in again in your own terminal", remote.site())
-	case res.StatusCode < 400 && !l.accepted:
+	case res.StatusCode < 400 && !l.accepted && l.password != "":
 		l.accepted = true
 		s.credential(r.Context(), "approve", remote, l.user, l.password)
 	}
@@ -86,8 +93,14 @@ func (s *Session) fill(ctx context.Context, l *login, remote Remote) error {
 	if l.password != "" {
 		return nil
 	}
+	if !l.allowed {
+		l.allowed, l.client = true, nil
+		if err := s.connectAs(ctx, l, remote); err != nil || l.header.Get("Authorization") != "" {
+			return err
+		}
+	}
 	out, err := s.credential(ctx, "fill", remote, "", "")
-	if err != nil {
+	if err != nil && !l.settled {
 		return noCredentials(remote)
 	}
 	for line := range strings.Lines(out) {
@@ -98,7 +111,7 @@ func (s *Session) fill(ctx context.Context, l *login, remote Remote) error {
 			l.password = value
 		}
 	}
-	if l.password == "" {
+	if l.password == "" && !l.settled {
 		return noCredentials(remote)
 	}
 	return nil

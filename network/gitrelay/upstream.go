@@ -25,12 +25,9 @@ import (
 func (s *Session) exchange(r *http.Request, remote Remote, req *http.Request) (*http.Response, error) {
 	l := s.login(remote)
 	l.mu.Lock()
-	if l.client == nil {
-		var err error
-		if l.client, l.header, err = s.client(r.Context(), remote); err != nil {
-			l.mu.Unlock()
-			return nil, err
-		}
+	if err := s.connectAs(r.Context(), l, remote); err != nil {
+		l.mu.Unlock()
+		return nil, err
 	}
 	for name, values := range l.header {
 		req.Header[name] = values
@@ -55,9 +52,24 @@ func unwrapURL(err error) error {
 	return err
 }
 
-// client makes an HTTP client with the user's settings for a remote.
-func (s *Session) client(ctx context.Context, remote Remote) (*http.Client, http.Header, error) {
+// connectAs makes the client of a remote where there is none. Settings may have credentials: a header, or a certificate. They are
+// used as a password is, for the remotes of the repository and for those that somebody allowed. The caller holds the lock.
+func (s *Session) connectAs(ctx context.Context, l *login, remote Remote) (err error) {
+	if l.client != nil {
+		return nil
+	}
 	settings := s.settings(ctx, remote)
+	l.settled = settings["http.extraheader"] != "" || settings["http.sslcert"] != ""
+	if l.allowed = l.allowed || s.configured(ctx, remote); !l.allowed {
+		delete(settings, "http.extraheader")
+		delete(settings, "http.sslcert")
+	}
+	l.client, l.header, err = s.client(remote, settings)
+	return err
+}
+
+// client makes an HTTP client with the user's settings for a remote.
+func (s *Session) client(remote Remote, settings settings) (*http.Client, http.Header, error) {
 	config, err := settings.tls()
 	if err != nil {
 		return nil, nil, err

@@ -1,6 +1,7 @@
 package gitremote
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -201,4 +202,26 @@ func TestLimitedHost(t *testing.T) {
 	if len(s.seen) != 0 {
 		t.Errorf("the server saw %v", s.seen)
 	}
+}
+
+// A header with credentials in the user's settings is used as other credentials are: no other repository gets it unasked.
+func TestHeaderOfTheSettings(t *testing.T) {
+	s := newServer(t)
+	s.repository(t, "secret.git")
+	x, _ := cloned(t, s, "shop.git")
+	must(t, os.Remove(filepath.Join(x.home, ".git-credentials")))
+	basic := base64.StdEncoding.EncodeToString([]byte(login + ":" + password))
+	git(t, x.home, "config", "--file", filepath.Join(x.home, ".gitconfig"), "http.https://"+s.host()+"/.extraHeader", "Authorization: Basic "+basic)
+	x.sh("git fetch -q origin")
+	x.questions()
+	x.answer = func(q approval.Question) approval.Answer {
+		return approval.Answer{Approved: !strings.Contains(q.Message, "log in as you")}
+	}
+	res := x.shell("git clone " + s.url("secret.git") + " copy")
+	has(t, "the output", res.Content, "declined")
+	if strings.Contains(strings.Join(s.seen, " "), "secret") {
+		t.Errorf("the server saw %v", s.seen)
+	}
+	x.answer = func(approval.Question) approval.Answer { return approval.Answer{Approved: true} }
+	has(t, "the output", x.sh("git clone -q "+s.url("secret.git")+" /tmp/copy && cat /tmp/copy/README"), "hello from secret.git")
 }
