@@ -20,6 +20,9 @@ type objects struct {
 	tags     map[string]string
 }
 
+// maxTexts is how much commits and tags may have in all: they are read into memory, and a small pack may have large ones.
+const maxTexts = 64 << 20
+
 // inspect reads the pack of a push, in a repository that has nothing else and no settings.
 func (p *push) inspect(ctx context.Context) (*objects, error) {
 	o := &objects{types: map[string]string{}, parents: map[string][]string{}, subjects: map[string]string{}, tags: map[string]string{}}
@@ -35,16 +38,25 @@ func (p *push) inspect(ctx context.Context) (*objects, error) {
 	if _, err := ownGit(ctx, p.dir, nil, "index-pack", "--fsck-objects", p.pack); err != nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "what git wants to push is not sound: %w", err)
 	}
-	list, err := ownGit(ctx, p.dir, nil, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
+	list, err := ownGit(ctx, p.dir, nil, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype) %(objectsize)")
 	if err != nil {
 		return nil, err
 	}
 	var read bytes.Buffer
+	left := int64(maxTexts)
 	for line := range strings.Lines(string(list)) {
-		id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
+		var id, kind string
+		var size int64
+		if _, err := fmt.Sscan(line, &id, &kind, &size); err != nil {
+			return nil, tongs.Errorf(tongs.CodeInternal, "git cat-file cannot be read: %q", line)
+		}
 		if o.types[id] = kind; kind == "commit" || kind == "tag" {
 			read.WriteString(id + "\n")
+			left -= size
 		}
+	}
+	if left < 0 {
+		return nil, tongs.Errorf(tongs.CodeTooLarge, "the commits and tags of one push have more than %d MiB; push it in your own terminal", maxTexts>>20)
 	}
 	texts, err := ownGit(ctx, p.dir, read.Bytes(), "cat-file", "--batch")
 	if err != nil {

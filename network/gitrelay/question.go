@@ -84,7 +84,15 @@ func (p *push) words(o *objects) string {
 	if slices.ContainsFunc(p.commands, func(c command) bool { return zero(c.new) }) {
 		at = " at "
 	}
-	return strings.Join(list, ", ") + at + p.remote.String() + p.loses(o)
+	return strings.Join(list, ", ") + at + p.remote.String() + p.told() + p.loses(o)
+}
+
+// told is what the server is told beside the references: it may act on that.
+func (p *push) told() string {
+	if len(p.options) == 0 {
+		return ""
+	}
+	return " with push options (" + cleantext.Cut(plain(strings.Join(p.options, ", ")), 200) + ")"
 }
 
 // change tells what becomes of one reference.

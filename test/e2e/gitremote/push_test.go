@@ -174,3 +174,27 @@ func TestDryRunPushesNothing(t *testing.T) {
 		t.Errorf("the remote has %q", got)
 	}
 }
+
+// Servers act on push options, such as one to merge at once, so the question has them.
+func TestPushOptions(t *testing.T) {
+	s := newServer(t)
+	x, bare := cloned(t, s, "shop.git")
+	git(t, bare, "config", "receive.advertisePushOptions", "true")
+	x.sh("git commit -q --allow-empty -m second && git push -o merge_request.create -o ci.skip origin main")
+	asked := x.pushes()
+	if len(asked) != 1 {
+		t.Fatalf("asked %+v", asked)
+	}
+	has(t, "the question", asked[0].Message, " with push options (merge_request.create, ci.skip)")
+}
+
+// A small pack may have a commit that is too large to show.
+func TestLargeCommit(t *testing.T) {
+	s := newServer(t)
+	x, bare := cloned(t, s, "shop.git")
+	res := x.shell("head -c 70000000 /dev/zero | tr '\\0' x > /tmp/m && git commit -q --allow-empty --cleanup=verbatim -F /tmp/m && git push origin main")
+	has(t, "the output", res.Content, "have more than 64 MiB")
+	if got := git(t, bare, "log", "--format=%s", "main"); got != "first" {
+		t.Errorf("the remote has %q", got[:min(len(got), 100)])
+	}
+}
