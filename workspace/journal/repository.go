@@ -142,7 +142,41 @@ func (u *Undo) repository(e *Entry, r Repository, changes []Change) (rest []Chan
 		u.conflict(r.Dir.Join(lock), "git is changing the repository, or was killed while it did")
 		return rest, nil
 	}
-	return rest, u.refs(r, root.FS())
+	held, err := u.checkedOut(r, changes, root.FS())
+	if err != nil {
+		return rest, err
+	}
+	return rest, u.refs(r, root.FS(), held)
+}
+
+// checkedOut are the refs that worktrees have checked out to which the entry did nothing: whoever checked one out since would
+// have a work tree that does not fit its branch.
+func (u *Undo) checkedOut(r Repository, changes []Change, files fs.FS) (refs map[string]bool, err error) {
+	refs = map[string]bool{}
+	touched := map[string]bool{}
+	for _, c := range changes {
+		if name, ok := r.Below(c.Path); ok {
+			touched[name] = true
+		}
+	}
+	trees := []string{"."}
+	dirs, _ := fs.ReadDir(files, "worktrees") // most have none
+	for _, d := range dirs {
+		trees = append(trees, path.Join("worktrees", d.Name()))
+	}
+	for _, tree := range trees {
+		if touched[path.Join(tree, "HEAD")] || touched[path.Join(tree, "index")] || touched[path.Join(tree, "logs/HEAD")] {
+			continue
+		}
+		head, err := u.read(record(r.Dir, path.Join(tree, "HEAD")))
+		if err != nil {
+			return nil, err
+		}
+		if name, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); ok {
+			refs[name] = true
+		}
+	}
+	return refs, nil
 }
 
 // differs reports whether what is at the path of a change is not what the change left.
@@ -235,7 +269,7 @@ func (u *Undo) touchedRefs(dir tongs.Path) map[string]bool {
 const takeBack = "take back: "
 
 // refs gives refs the values that they had, if they have those that the entry gave them: wherever git keeps them by now.
-func (u *Undo) refs(r Repository, files fs.FS) error {
+func (u *Undo) refs(r Repository, files fs.FS, held map[string]bool) error {
 	at := record(r.Dir, "packed-refs")
 	packed, err := u.read(at)
 	if err != nil {
@@ -255,6 +289,8 @@ func (u *Undo) refs(r Repository, files fs.FS) error {
 			u.conflict(p, err.Error())
 		case now != ref.New:
 			u.conflict(p, fmt.Sprintf("it is %s now, and was left as %s", valueWords(now), valueWords(ref.New)))
+		case held[ref.Name]:
+			u.conflict(p, "it is checked out by now")
 		case ref.Old != "" && !strings.HasPrefix(ref.Old, "ref: ") && !gitrepo.Has(files, ref.Old):
 			u.conflict(p, fmt.Sprintf("%s is no longer in the repository", valueWords(ref.Old)))
 		default:

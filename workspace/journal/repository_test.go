@@ -68,6 +68,10 @@ func TestAttackRefsThatMovedSince(t *testing.T) {
 		},
 		"pruned": func(s *site, one, _ string) { must(t, os.Remove(filepath.Join(s.dir, ".git/objects/11", one[2:]))) },
 		"locked": func(s *site, _, _ string) { must(t, os.WriteFile(filepath.Join(s.dir, ".git/index.lock"), nil, 0o644)) },
+		"checked out": func(s *site, _, _ string) {
+			must(t, os.MkdirAll(filepath.Join(s.dir, ".git/worktrees/w"), 0o755))
+			must(t, os.WriteFile(filepath.Join(s.dir, ".git/worktrees/w/HEAD"), []byte("ref: refs/heads/new\n"), 0o644))
+		},
 		"garbage": func(s *site, _, _ string) {
 			must(t, os.WriteFile(filepath.Join(s.dir, ".git/packed-refs"), []byte("x"), 0o644))
 		},
@@ -95,4 +99,30 @@ func TestReflogsThatGrew(t *testing.T) {
 		t.Errorf("main is %s", got)
 	}
 	s.has(".git/logs/HEAD", "old\nnew\nnewer\n")
+}
+
+// A branch that an entry made beside the one that was checked out stays once somebody checked it out.
+func TestAttackBranchCheckedOutSince(t *testing.T) {
+	id := strings.Repeat("1", 40)
+	s := newSite(t, map[string]string{
+		".git/HEAD": "ref: refs/heads/main\n", ".git/objects/11/" + id[2:]: "an object", ".git/refs/heads/main": id + "\n",
+	})
+	head := s.head()
+	head.Repositories = []Repository{{Dir: in_(".git"), Refs: []gitrepo.RefChange{{Name: "refs/heads/new", New: id}}}}
+	x, err := s.j.Begin(t.Context(), head)
+	must(t, err)
+	must(t, x.File(in_(".git/refs/heads/new"), State{Mode: 0o644}, strings.NewReader(id+"\n")))
+	e := s.commit(x)
+	must(t, os.WriteFile(filepath.Join(s.dir, ".git/HEAD"), []byte("ref: refs/heads/new\n"), 0o644))
+	u, err := s.j.Undo(t.Context(), s.head(), []Entry{*e}, nil)
+	must(t, err)
+	if len(u.Conflicts) != 1 || !strings.Contains(u.Conflicts[0].Why, "checked out") {
+		t.Errorf("conflicts %+v", u.Conflicts)
+	}
+	u.Close()
+	must(t, os.WriteFile(filepath.Join(s.dir, ".git/HEAD"), []byte("ref: refs/heads/main\n"), 0o644))
+	s.undo(*e)
+	if got := values(t, s); len(got) != 1 {
+		t.Errorf("undone: %v", got)
+	}
 }
