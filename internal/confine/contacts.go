@@ -17,6 +17,9 @@ import (
 // maxFailed is how many connections that did not come about are told of one by one.
 const maxFailed = 8
 
+// maxAsked is how many hosts one question may be about: nobody reads hundreds of them.
+const maxAsked = 32
+
 // contacts are the connections of a program that did not come about.
 type contacts struct {
 	mu sync.Mutex
@@ -53,6 +56,9 @@ func (c *contacts) ask(e tongs.Effect) {
 	defer c.mu.Unlock()
 	if c.asks == nil {
 		c.asks = map[string]tongs.Effect{}
+	}
+	if _, known := c.asks[e.Host]; !known && len(c.asks) >= maxAsked {
+		return
 	}
 	c.asks[e.Host] = e
 }
