@@ -226,7 +226,7 @@ func TestUndoableProgramsHaveTheirNetwork(t *testing.T) {
 	host := strings.TrimPrefix(server.URL, "http://")
 	s, p, work := undoing(t, "approval: {undoable: preApproved}\ntoolsets: {shell: {rules: [{pattern: curl, approval: preApproved}]}, web: {hosts: ['"+host+"']}}\n")
 	command := map[string]any{"command": "curl -s -o a.txt " + server.URL + "/"}
-	p.answer = approval.Answer{Approved: true, Scope: approval.Session, Remember: []string{"network " + host}}
+	p.answer = approval.Answer{Approved: true, Scope: approval.Session, Remember: []string{"network " + host + " (private address)"}}
 	if asked, res := p.makes(t, s, "s", "shell", command); asked != 1 || res.Error != nil {
 		t.Fatalf("asked %d times: %s", asked, res.Content)
 	}

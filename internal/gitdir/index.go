@@ -97,6 +97,24 @@ var errIndex = errors.New("it is not an index that can be read")
 
 // Entries returns what an index of git lists, of version 2, 3 or 4.
 func Entries(data []byte) ([]Entry, error) {
+	index, err := parseIndex(data)
+	if err != nil {
+		return nil, err
+	}
+	return index.entries, nil
+}
+
+// index is an index with its extensions, by name.
+type index struct {
+	entries []Entry
+	// starts is where each entry begins, and end where the last one ends.
+	starts        []int
+	end           int
+	extensions    map[string][]byte
+	hash, version int
+}
+
+func parseIndex(data []byte) (*index, error) {
 	hash := sha1.Size
 	if n := len(data) - sha256.Size; n > 0 {
 		if sum := sha256.Sum256(data[:n]); bytes.Equal(sum[:], data[n:]) {
@@ -111,18 +129,20 @@ func Entries(data []byte) ([]Entry, error) {
 		return nil, errIndex
 	}
 	r := indexReader{data: data[:len(data)-hash], at: 12, hash: hash, version: version}
-	var list []Entry
+	x := &index{hash: hash, version: int(version)}
 	for range count {
+		x.starts = append(x.starts, r.at)
 		e, ok := r.entry()
 		if !ok {
 			return nil, errIndex
 		}
-		list = append(list, e)
+		x.entries = append(x.entries, e)
 	}
-	if !r.whole() {
+	x.end = r.at
+	if x.extensions = r.extensions(); x.extensions == nil {
 		return nil, errIndex
 	}
-	return list, nil
+	return x, nil
 }
 
 type indexReader struct {
@@ -194,18 +214,21 @@ func (r *indexReader) varint() (int, bool) {
 	return 0, false
 }
 
-// whole reports whether the rest are extensions, and none that has entries elsewhere.
-func (r *indexReader) whole() bool {
+// extensions returns the rest, which are extensions: nil where it is anything else, or one has entries elsewhere.
+func (r *indexReader) extensions() map[string][]byte {
+	list := map[string][]byte{}
 	for r.at < len(r.data) {
 		if r.at+8 > len(r.data) {
-			return false
+			return nil
 		}
-		name := string(r.data[r.at : r.at+4])
-		size := int(binary.BigEndian.Uint32(r.data[r.at+4:]))
-		r.at += 8 + size
-		if name == "link" || name == "sdir" || r.at > len(r.data) {
-			return false
+		name, size := string(r.data[r.at:r.at+4]), int(binary.BigEndian.Uint32(r.data[r.at+4:]))
+		r.at += 8
+		_, twice := list[name]
+		if name == "link" || name == "sdir" || twice || size > len(r.data)-r.at {
+			return nil
 		}
+		list[name] = r.data[r.at : r.at+size]
+		r.at += size
 	}
-	return r.at == len(r.data)
+	return list
 }

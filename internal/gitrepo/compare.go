@@ -326,6 +326,14 @@ func (c *comparison) strangeIndex(ch Change) string {
 			return "it lists " + clean(e.Name)
 		}
 	}
+	now, err := readFile(c.After, ch.Name, maxIndex)
+	if err != nil {
+		return err.Error()
+	}
+	before, _ := readFile(c.Before, ch.Name, maxIndex) // nil where there was none
+	if !gitdir.Consistent(now, before) {
+		return "what it remembers of its files is not what it lists"
+	}
 	return ""
 }
 

@@ -34,8 +34,8 @@ func All() []Preset {
 	return []Preset{
 		{Name: Coding, Copies: true, Allows: []string{
 			"Files in the workspace are edited, moved and deleted without asking; tongs undo takes each change back.",
-			"Commands run on a copy of the workspace; changes that can be undone are kept.",
-			"Commits ask, and so do changes of files that other programs run or obey, such as CI files.",
+			"Commands run on a copy of the workspace; changes that can be undone are kept, commits and branches too.",
+			"Changes of files that other programs run or obey ask, such as git hooks and CI files.",
 			"A package registry is asked about once for each host.",
 			"Sending, pushing and reading secrets ask every time.",
 		}},
@@ -47,7 +47,7 @@ func All() []Preset {
 		{Name: "unattended", Copies: true, Allows: []string{
 			"Files in the workspace are edited, moved and deleted without asking; tongs undo takes each change back.",
 			"What needs approval is refused with the reason, and kept for you: tongs approvals list shows it.",
-			"That includes commits, pushing and every host.",
+			"That includes pushing and every host.",
 		}},
 		{Name: "review-only", Copies: true, Allows: []string{
 			"The agent reads, searches and runs commands on a copy.",
