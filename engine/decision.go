@@ -73,17 +73,12 @@ func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Eff
 	if more.Preview != nil {
 		shown.Preview, shown.Kind = more.Preview, ""
 	}
-	if shown.Default != nil && *shown.Default == tongs.PreApproved {
-		shown.Default = nil // it was about what was planned
-	}
+	shown.Default, shown.Say = unlessFree(shown.Default), unlessFree(shown.Say)
 	d.plan = &shown
 	if d.effects, err = w.check(more.Effects); err != nil {
 		return nil, err
 	}
 	if more.Unasked {
-		plain := *d.plan
-		plain.Default = nil // it is about what was planned
-		d.plan = &plain
 		if err := d.judge(ctx); err != nil {
 			return nil, err
 		}
@@ -111,6 +106,14 @@ func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Eff
 	}
 	w.decision.goOn(d)
 	return d.effects, nil
+}
+
+// unlessFree is a decision that came with a plan, for what was not planned: what it frees is no more than the plan says.
+func unlessFree(d *tongs.Decision) *tongs.Decision {
+	if d != nil && *d == tongs.PreApproved {
+		return nil
+	}
+	return d
 }
 
 // unsaid reports whether no rule and no mode covers any of the effects. An address of this machine or network is always
@@ -146,7 +149,7 @@ func (d *decision) judge(ctx context.Context) error {
 	in.Effects, in.Key = d.effects, d.grantKey()
 	in.Default, in.Say, in.Unplanned = d.plan.Default, d.plan.Say, d.unplanned
 	if slices.ContainsFunc(d.needed, func(e tongs.Effect) bool { return e.Kind == tongs.EffectNetwork }) {
-		in.Default = nil // what made the call free did not know of hosts
+		in.Default, in.Say = unlessFree(in.Default), unlessFree(in.Say) // what made the call free did not know of hosts
 	}
 	in.Reviewed = d.supply.reviewed(d.spec.Source)
 	d.basis, d.rules = []policy.Basis{d.based(in)}, nil
