@@ -35,6 +35,8 @@ type rulePage struct {
 	sandbox config.Sandbox
 	files   []config.File
 	infos   []os.FileInfo // nil where there was none
+	// recent says that a file came, went or changed about when it was read, so that its time may not tell of that.
+	recent bool
 }
 
 // look returns the files of a configuration as they are now.
@@ -48,15 +50,14 @@ func look(files []config.File) []os.FileInfo {
 	return infos
 }
 
-// set takes the rules of a configuration whose reading began at a time. A file that may have changed since is read again.
+// set takes the rules of a configuration whose reading began at a time. Files that may have changed since are read again.
 func (b *ruleBook) set(cfg *config.Config, began time.Time) {
 	infos := look(cfg.Files)
+	recent := false
 	for i, info := range infos {
-		if info != nil && !info.ModTime().Before(began.Add(-coarse)) {
-			infos[i] = nil
-		}
+		recent = recent || (info != nil) != cfg.Files[i].Found || info != nil && !info.ModTime().Before(began.Add(-coarse))
 	}
-	b.page.Store(&rulePage{Rules(cfg), cfg.Sandbox, cfg.Files, infos})
+	b.page.Store(&rulePage{Rules(cfg), cfg.Sandbox, cfg.Files, infos, recent})
 }
 
 // coarse is how far the time of a change may be behind.
@@ -91,22 +92,24 @@ func (b *ruleBook) methods(host string) []string {
 	return nil
 }
 
-// refresh reads the configuration again. The files are looked at before that, so that a change in between is seen the next time.
+// refresh reads the configuration again.
 func (b *ruleBook) refresh() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before := b.page.Load()
-	infos := look(before.files)
+	began := time.Now()
 	cfg, err := b.reread()
 	if err != nil {
 		return err
 	}
-	b.page.Store(&rulePage{Rules(cfg), cfg.Sandbox, cfg.Files, infos})
+	b.set(cfg, began)
 	return nil
 }
 
 // changed reports whether a file is another one than the rules were read from, or is trusted where it was not.
 func (b *ruleBook) changed(p *rulePage) bool {
+	if p.recent {
+		return true
+	}
 	for i, f := range p.files {
 		was := p.infos[i]
 		info, err := os.Stat(f.Path)

@@ -5,7 +5,7 @@
 //     ?        one character but a slash
 //     **       as an element by itself: any number of directories, also none; at the end, whatever is below
 //     [a-z]    one of these characters; [!a-z] and [^a-z] any other; [[:alpha:]] by name; never a slash
-//     {a,b}    either; alternatives may hold slashes, wildcards and further braces, and may be empty
+//     {a,b}    either; alternatives can have slashes, wildcards and further braces, and may be empty
 //     \x       the character x itself
 //
 // So **/*.go matches main.go, a/**/b matches a/b, and a/** matches what is in a but not a. A name that begins with a dot is

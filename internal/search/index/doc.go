@@ -1,4 +1,4 @@
-// Package index tells which files may hold a text, without reading them: an index of trigrams, three neighbouring bytes,
+// Package index tells which files may contain a text, without reading them: an index of trigrams, three neighbouring bytes,
 // over blocks of whole lines of about 16 KiB.
 //
 // Bytes are mapped to an alphabet of 64 codes first: letters without their case, digits, the common punctuation each by

@@ -32,7 +32,7 @@ func For(m *regex.Matcher) (*Query, bool) {
 	return q, len(q.clauses) > 0
 }
 
-// clauseOf returns the trigrams of a clause; false where a literal of it has none. odd says that a text may hold one of
+// clauseOf returns the trigrams of a clause; false where a literal of it has none. odd says that a text may contain one of
 // the literals in a form that the trigrams do not tell.
 func clauseOf(literals []regex.Literal) (c clause, odd, ok bool) {
 	for _, l := range literals {

@@ -31,7 +31,7 @@ func (s *Segment) Size() int64 {
 	return int64(len(s.lists)) + 4*int64(len(s.keys)+len(s.ends)+len(s.files)+2*len(s.stops))
 }
 
-// Found is a file that may match: its number, and the blocks that may hold the match, out of so many.
+// Found is a file that may match: its number, and the blocks that the match may be in, out of so many.
 type Found struct {
 	File   int
 	Blocks []Block
@@ -89,7 +89,7 @@ func (f *finder) narrow(c clause) bool {
 	return any != 0
 }
 
-// literal sets one to the blocks that may hold a literal: all its pieces, in one block each.
+// literal sets one to the blocks that may contain a literal: all its pieces, in one block each.
 func (f *finder) literal(pieces [][]uint32) bool {
 	if len(pieces) == 1 && !f.whole {
 		return f.piece(f.one, pieces[0])

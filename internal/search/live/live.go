@@ -205,7 +205,7 @@ type Tree struct {
 	// Scope, where it is not nil, is comparable, and equal for trees of the same directory whose Skip says the same about
 	// every entry, so that it need not be asked about each of them again.
 	Scope any
-	// Pick says which files are looked at, Below which directories may hold some; nil means all. They are asked about what
+	// Pick says which files are looked at, Below which directories may have some; nil means all. They are asked about what
 	// Skip lets pass, and PickKey is like Scope for them.
 	Pick, Below func(rel string) bool
 	PickKey     string

@@ -51,7 +51,7 @@ func (r *root) sweep(ctx context.Context) error {
 	return nil
 }
 
-// differs reports whether a file may hold something else than what is known of it, by what the system says of it now.
+// differs reports whether the content of a file may be another than what is known of it, by what the system says of it now.
 func (r *root) differs(n *node, now walk.Info) bool {
 	return !same(now, n.info) || r.doubt && n.has(isFresh)
 }

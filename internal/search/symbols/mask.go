@@ -30,7 +30,7 @@ type flags struct {
 type quote struct {
 	open, close string
 	escape      bool // a backslash takes the next byte's meaning
-	lines       bool // it may hold line ends
+	lines       bool // it may contain line ends
 }
 
 // mask returns a copy of text in which comments, and strings except their quotes, are blank. Line ends stay.
