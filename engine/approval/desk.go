@@ -194,7 +194,10 @@ func (d *Desk) await(ctx context.Context, q Question) (Question, error) {
 	waited, answered := d.Wait <= 0, false
 	var faults []error
 	for {
-		if showing == 0 && waited && !answered {
+		switch {
+		case ctx.Err() != nil: // also where a channel gave up because its person ended the call
+			return q, d.giveUp(ctx, q)
+		case showing == 0 && waited && !answered:
 			return q, d.required(q, faults)
 		}
 		select {

@@ -230,6 +230,33 @@ func TestCancelledAskWithdraws(t *testing.T) {
 	}
 }
 
+// A person who ends the call at the question leaves none open, whichever of the two the desk notices first: here it is busy with
+// another channel's answer while both happen.
+func TestACallEndedAtTheQuestionWithdraws(t *testing.T) {
+	for range 50 {
+		ctx, cancel := context.WithCancel(t.Context())
+		busy, tries := make(chan struct{}), 0
+		d := newDesk(
+			answers(approval.Answer{Approved: true, Remember: []string{"no rule"}}),
+			approval.Callback(func(context.Context, approval.Question) (approval.Answer, error) {
+				<-busy
+				cancel()
+				return approval.Answer{}, errors.New("the person pressed Ctrl-C")
+			}))
+		d.Check = func(string) error {
+			if tries++; tries == 3 { // the last answer that a channel may give
+				close(busy)
+				<-ctx.Done()
+				time.Sleep(time.Millisecond) // until the other channel's reply is there
+			}
+			return errors.New("is none")
+		}
+		if q, err := d.Ask(ctx, approvaltest.Question("d")); tongs.CodeOf(err) != tongs.CodeCancelled {
+			t.Fatalf("%s is left open: %v", q.ID, err)
+		}
+	}
+}
+
 func TestAnAlreadyCancelledContextAsksNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

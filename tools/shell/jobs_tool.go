@@ -385,14 +385,22 @@ func (s *Set) write(ctx context.Context, env *tongs.Env, j *job, in JobsInput) e
 		done <- err
 		j.writing <- struct{}{}
 	}()
+	return j.written(ctx, done)
+}
+
+// written waits until the job has the input. A program that ends as soon as it has read everything had it all the same: once it
+// is gone the write returns, and tells.
+func (j *job) written(ctx context.Context, done <-chan error) error {
 	select {
 	case err := <-done:
-		if err != nil {
+		_, ended := j.ended()
+		switch {
+		case err != nil && ended:
+			return tongs.Errorf(tongs.CodeExecutionError, "%s ended before it read all of the input", j.id)
+		case err != nil:
 			return tongs.Errorf(tongs.CodeExecutionError, "%s could not be written to: %w; its input is closed or it has ended", j.id, err)
 		}
 		return nil
-	case <-j.done:
-		return tongs.Errorf(tongs.CodeExecutionError, "%s ended before it read all of the input", j.id)
 	case <-ctx.Done():
 		return tongs.Errorf(tongs.CodeTimeout, "%s does not read; what was written waits for it", j.id)
 	}
