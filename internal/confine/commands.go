@@ -16,8 +16,8 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/output"
+	"github.com/tongs-ai/tongs/internal/gitrelay"
 	"github.com/tongs-ai/tongs/internal/programoutput"
-	"github.com/tongs-ai/tongs/network/gitrelay"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 

@@ -13,10 +13,10 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
+	"github.com/tongs-ai/tongs/internal/gitrelay"
 	"github.com/tongs-ai/tongs/internal/hostpath"
 	"github.com/tongs-ai/tongs/internal/registries"
 	"github.com/tongs-ai/tongs/network"
-	"github.com/tongs-ai/tongs/network/gitrelay"
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace"
 	"github.com/tongs-ai/tongs/workspace/journal"

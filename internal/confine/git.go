@@ -3,8 +3,8 @@ package confine
 import (
 	"maps"
 
+	"github.com/tongs-ai/tongs/internal/gitrelay"
 	"github.com/tongs-ai/tongs/network"
-	"github.com/tongs-ai/tongs/network/gitrelay"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tongs-ai/tongs/network/gitrelay"
+	"github.com/tongs-ai/tongs/internal/gitrelay"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 

@@ -34,7 +34,7 @@ var floors = []struct {
 	},
 	{
 		"2 mechanisms", "files, programs, requests, schemas, searches: each is of use alone, without a call",
-		[]string{"schema", "workspace", "sandbox", "network", "internal/changeset", "internal/search", "internal/shellsyntax", "internal/specs", "internal/sqlitefile"},
+		[]string{"schema", "workspace", "sandbox", "network", "internal/changeset", "internal/gitrelay", "internal/search", "internal/shellsyntax", "internal/specs", "internal/sqlitefile"},
 	},
 	{
 		"3 stages", "pure, or over an interface; they do not know each other, so that one can be read alone",
@@ -69,6 +69,7 @@ var across = []struct{ from, to, reason string }{
 	{"internal/changeset", "workspace", "changes are kept as one transaction of the journal"},
 	{"internal/changeset", "sandbox", "changes are read from a layer of the sandbox"},
 	{"internal/confine", "internal/changeset", "a program on a copy leaves a changeset"},
+	{"internal/gitrelay", "network", "git reaches its remotes through the guard of the network"},
 	{"internal/module", "mcp", "a module is served as an MCP server with a loader in front"},
 	{"internal/state", "worker", "the sessions of workers are kept in SQLite"},
 	{"worker", "model", "a worker is a loop over a model"},
