@@ -29,6 +29,7 @@ func (a *app) mcpCommand() *cobra.Command {
 	}
 	mode := cli.ModeFlag(cmd)
 	wait := waitFlag(cmd)
+	prefix := cmd.Flags().String("prefix", "", "put this `word` before the names of the tools")
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
 		in, ok := a.in.(io.ReadCloser)
 		if !ok {
@@ -39,7 +40,7 @@ func (a *app) mcpCommand() *cobra.Command {
 		if *wait < 0 {
 			return errWait
 		}
-		server, sys, err := a.host().OpenServer(ctx, wire.Options{Mode: mode(), Wait: *wait, Patient: !cmd.Flags().Changed("wait"), Notify: true})
+		server, sys, err := a.host().OpenServer(ctx, wire.Options{Mode: mode(), Wait: *wait, Prefix: *prefix, Patient: !cmd.Flags().Changed("wait"), Notify: true})
 		if err != nil {
 			return err
 		}

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
-	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/clientconfig"
 	"github.com/tongs-ai/tongs/internal/terminal"
@@ -32,99 +30,92 @@ func (a *app) setupCommand() *cobra.Command {
 	return cmd
 }
 
-// setup are the flags of one command.
-type setup struct {
-	write, remove, user, yes bool
-	command                  string
-}
-
 func (a *app) setupClientCommand(c clientconfig.Client) *cobra.Command {
-	var s setup
+	var o clientconfig.Choice
+	var write, yes bool
 	cmd := &cobra.Command{
 		Use: c.Name, Short: "Set up " + c.Title, Args: cobra.NoArgs,
 		Long:    "Show what to add to the configuration of " + c.Title + ", and to which file.",
 		Example: "  tongs setup " + c.Name,
 	}
-	cmd.Flags().StringVar(&s.command, "command", "tongs", "the `command` with which the client starts tongs")
+	cmd.Flags().StringVar(&o.Program, "command", "", "the `command` with which the client starts tongs: by default tongs, or the path of this program if that is not on PATH")
 	if c.ForUser() {
-		cmd.Flags().BoolVar(&s.user, "user", false, "for all your projects, not only this one")
+		cmd.Flags().BoolVar(&o.User, "user", false, "for all your projects, not only this one")
 	}
 	if c.Writes {
-		cmd.Long += "\nWith --write the file is edited: the change is shown first, and you are asked. Everything else in it stays as it is."
-		cmd.Example += "\n  tongs setup " + c.Name + " --write\n  tongs setup " + c.Name + " --write --user\n  tongs setup " + c.Name + " --remove"
-		cmd.Flags().BoolVar(&s.write, "write", false, "edit the file")
-		cmd.Flags().BoolVar(&s.remove, "remove", false, "remove it from the file")
-		cmd.Flags().BoolVar(&s.yes, "yes", false, "do not ask for confirmation")
+		cmd.Long += "\nWith --write the file is edited: the change is shown first, and you are asked. Everything else in it stays as it is." +
+			"\nWith --exclusive the client's own tools are turned off, so that Tongs sees everything the agent does."
+		cmd.Example += "\n  tongs setup " + c.Name + " --write --exclusive\n  tongs setup " + c.Name + " --write --user\n  tongs setup " + c.Name + " --remove"
+		cmd.Flags().BoolVar(&write, "write", false, "edit the file")
+		cmd.Flags().BoolVar(&o.Exclusive, "exclusive", false, "turn the client's own tools off")
+		cmd.Flags().BoolVar(&o.Remove, "remove", false, "remove it from the file")
+		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+		cmd.MarkFlagsMutuallyExclusive("write", "remove")
 	}
 	cmd.RunE = a.run(func(cmd *cobra.Command, _ []string) error {
-		path, err := a.setupFile(c, s.user)
+		home, err := os.UserHomeDir()
 		if err != nil {
 			return err
 		}
-		if s.write && s.remove {
-			return cli.Usagef("--write and --remove exclude each other")
+		workspace := ""
+		if !o.User {
+			p, err := a.host().Locate()
+			if err != nil {
+				return err
+			}
+			workspace = p.Workspace
 		}
-		if s.write || s.remove {
-			return a.setupEdit(cmd.Context(), c, &s, path)
+		if o.Program == "" {
+			o.Program = clientconfig.Program()
 		}
-		text, err := c.Edit(nil, s.command, false)
+		if write || o.Remove {
+			changes, err := c.Changes(workspace, home, o)
+			if err != nil {
+				return err
+			}
+			return a.setupEdit(cmd.Context(), &c, o, changes, yes)
+		}
+		texts, err := c.Texts(workspace, home, o)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Err, "Put this into %s:\n", terminal.Clean(path))
-		if _, err := a.Out.Write(text); err != nil {
-			return err
+		for _, t := range texts {
+			fmt.Fprintf(a.Err, "Put this into %s:\n", terminal.Clean(t.Path))
+			if _, err := a.Out.Write(t.After); err != nil {
+				return err
+			}
 		}
-		c.Next(a.Err)
+		c.Next(a.Err, o.Exclusive)
 		return a.offerPreset(cmd.Context(), false)
 	})
 	return cmd
 }
 
-// setupFile is the file that the client reads.
-func (a *app) setupFile(c clientconfig.Client, user bool) (string, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", err
+// setupEdit shows the changes, asks, and makes them.
+func (a *app) setupEdit(ctx context.Context, c *clientconfig.Client, o clientconfig.Choice, changes []clientconfig.Change, yes bool) error {
+	var paths []string
+	for _, ch := range changes {
+		fmt.Fprint(a.Out, terminal.CleanLines(udiff.Unified(ch.Path, ch.Path, string(ch.Before), string(ch.After))))
+		paths = append(paths, ch.Path)
 	}
-	if user {
-		return c.File("", home, true), nil
-	}
-	p, err := a.host().Locate()
-	if err != nil {
-		return "", err
-	}
-	return c.File(p.Workspace, home, false), nil
-}
-
-// setupEdit shows the change, asks, and makes it.
-func (a *app) setupEdit(ctx context.Context, c clientconfig.Client, s *setup, path string) error {
-	before, err := os.ReadFile(path)
-	fresh := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !fresh {
-		return err
-	}
-	after, err := c.Edit(before, s.command, s.remove)
-	if err != nil {
-		return tongs.Errorf(tongs.CodeConfigError, "%s: %w", path, err)
-	}
-	if bytes.Equal(before, after) {
-		fmt.Fprintf(a.Err, "%s needs no change.\n", terminal.Clean(path))
+	if len(paths) == 0 {
+		fmt.Fprintf(a.Err, "The configuration of %s needs no change.\n", c.Title)
 		return nil
 	}
-	fmt.Fprint(a.Out, terminal.CleanLines(udiff.Unified(path, path, string(before), string(after))))
-	if err := a.agree(ctx, s.yes, "change "+path); err != nil {
+	if err := a.agree(ctx, yes, "change "+strings.Join(paths, " and ")); err != nil {
 		return err
 	}
-	if err := clientconfig.Replace(path, before, after, fresh); err != nil {
-		return err
+	for _, ch := range changes {
+		if err := ch.Make(); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Err, "Changed %s.\n", terminal.Clean(ch.Path))
 	}
-	fmt.Fprintf(a.Err, "Changed %s.\n", terminal.Clean(path))
-	if s.remove {
+	if o.Remove {
 		return nil
 	}
-	c.Next(a.Err)
-	return a.offerPreset(ctx, !s.yes)
+	c.Next(a.Err, o.Exclusive)
+	return a.offerPreset(ctx, !yes)
 }
 
 // agree has a person say yes at the terminal.

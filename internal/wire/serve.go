@@ -17,7 +17,7 @@ func (s *System) Serve(ctx context.Context, channel *mcpserver.Channel) (*mcpser
 	return mcpserver.New(ctx, mcpserver.Options{
 		Engine: s.Engine, Describe: s.Described, Files: s.Files, Zones: zones,
 		Ended: s.Ended, Channel: channel, Version: s.host.Version, Prompts: forgePrompts(),
-		Hint: shortHint(s.StateDir), Patient: s.opt.Patient,
+		Hint: shortHint(s.StateDir), Patient: s.opt.Patient, Prefix: s.opt.Prefix,
 	})
 }
 

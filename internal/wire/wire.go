@@ -46,6 +46,8 @@ type Options struct {
 	Channels []approval.Channel
 	Caller   approval.CallerChannel
 	Wait     time.Duration
+	// Prefix is put before the names of the tools that an MCP server offers.
+	Prefix string
 	// Patient has a call wait as long as its client allows, where that is longer. Notify tells the person at the desktop.
 	Patient, Notify bool
 	Elicit          func(context.Context, mcpclient.Elicitation) (mcpclient.Elicited, error)

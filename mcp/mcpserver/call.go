@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -47,6 +48,7 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server is shutting down"}
 	}
 	defer s.running.Done()
+	req.Params.Name = strings.TrimPrefix(req.Params.Name, s.opt.Prefix)
 	sess, err := s.sessionOf(req.Session, req, req.Params.Meta)
 	if err != nil {
 		return nil, err

@@ -52,6 +52,30 @@ func TestReadsAndTellsEveryWrongArgument(t *testing.T) {
 	})
 }
 
+// Under a prefix tools are offered by their longer names; both names, and those that models know, reach them.
+func TestNamesWithAPrefix(t *testing.T) {
+	bothEras(t, func(t *testing.T, version string) {
+		w := newWorld(t, setup{Options: mcpserver.Options{Prefix: "tongs_"}})
+		w.write("a.txt", "one\n")
+		c := w.connect(version, nil)
+		listed, err := c.ListTools(t.Context(), nil)
+		w.must(err)
+		for _, tool := range listed.Tools {
+			if !strings.HasPrefix(tool.Name, "tongs_") {
+				t.Errorf("%s is offered", tool.Name)
+			}
+		}
+		for _, name := range []string{"tongs_read_file", "read_file", "read"} {
+			if res := c.call(name, args{"path": "a.txt"}); res.IsError || !strings.Contains(text(res), "one") {
+				t.Errorf("%s: %s", name, text(res))
+			}
+		}
+		if rows := w.rows(); strings.Join(rows, " ") != "read_file read_file read_file" {
+			t.Errorf("rows of %v", rows)
+		}
+	})
+}
+
 func TestUnknownToolIsAnErrorOfTheProtocolAndARow(t *testing.T) {
 	bothEras(t, func(t *testing.T, version string) {
 		w := newWorld(t, setup{})

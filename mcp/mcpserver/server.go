@@ -64,6 +64,8 @@ type Options struct {
 	Zones []tongs.Zone
 	// Ended is called when a session has ended, with its name. It may block.
 	Ended func(session string)
+	// Prefix is put before the names of the tools, for clients that take a rule about a tool of their own for one about ours.
+	Prefix string
 	// Version is that of the program. Instructions tell the model how to use the server; empty means a short default.
 	Version, Instructions string
 	// Prompts are offered beside the tools.

@@ -33,16 +33,18 @@ func (s *Server) offer(ctx context.Context) error {
 			s.opt.Logger.Warn("a tool is broken", "tool", spec.Name, "error", err)
 		}
 		tool := Definition(spec)
+		tool.Name = s.opt.Prefix + spec.Name
 		data, err := json.Marshal(tool)
 		if err != nil {
 			return fmt.Errorf("definition of %s: %w", spec.Name, err)
 		}
-		offered[spec.Name] = string(data)
-		if s.offered[spec.Name] != string(data) {
+		offered[tool.Name] = string(data)
+		if s.offered[tool.Name] != string(data) {
 			fresh = append(fresh, tool)
 		}
+		names[spec.Name] = tool.Name
 		for _, alias := range spec.Aliases {
-			names[alias] = spec.Name
+			names[alias] = tool.Name
 		}
 	}
 	gone := slices.DeleteFunc(slices.Collect(maps.Keys(s.offered)), func(name string) bool { return offered[name] != "" })

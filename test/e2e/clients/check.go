@@ -42,6 +42,9 @@ func (s *stand) report(o outcome) error {
 	checks = append(checks, check{"the connection is in order", errors.Join(err, seen.order())},
 		check{"the client is told while a call waits for a person", seen.told(s.client.forms)},
 		check{"output comes while the command runs", seen.streamed()})
+	if s.opt.exclusive {
+		checks = append(checks, check{"no tool of the client's own is offered, except those that reach nothing", s.alone()})
+	}
 	transport := "stdio"
 	if s.opt.http {
 		transport = "HTTP"
@@ -100,6 +103,15 @@ func (s *stand) edited() error {
 		err = fmt.Errorf("%s has %q, want %q", model.File, data, model.Edited)
 	}
 	return err
+}
+
+// alone checks that the client has nothing but the tools of Tongs, and what reaches no file, program or network.
+func (s *stand) alone() error {
+	native := slices.DeleteFunc(s.model.Native(), func(name string) bool { return slices.Contains(s.client.keeps, name) })
+	if len(native) > 0 {
+		return fmt.Errorf("it offers %s", strings.Join(native, ", "))
+	}
+	return nil
 }
 
 func left(lines []string) error {

@@ -14,6 +14,7 @@ import (
 func claude() client {
 	return client{
 		name: "claude-code", setup: "claude-code", pkg: "@anthropic-ai/claude-code", version: "2.1.325",
+		keeps:     []string{"Agent", "DeferredToolPlaceholder", "ToolSearch"},
 		configure: func(s *stand) error { return configureClaude(s, object{}) },
 		remote: func(s *stand, r *remote) error {
 			return s.addRemote(".claude.json", "mcpServers", object{
@@ -50,7 +51,7 @@ func claudeForms() client {
 
 func configureClaude(s *stand, hooks object) error {
 	settings := object{"hooks": hooks}
-	if !s.opt.guarded {
+	if !s.opt.guarded && !s.opt.exclusive {
 		settings["permissions"] = object{"allow": []string{"mcp__tongs"}}
 	}
 	if err := s.writeJSON(".claude/settings.json", settings); err != nil {

@@ -32,6 +32,8 @@ type client struct {
 	keys []string
 	// validates is whether it checks arguments itself before it calls, so that the server does not see wrong ones.
 	validates bool
+	// keeps are the tools of its own that stay after 'tongs setup --exclusive'.
+	keeps []string
 	// forms is whether it shows the server's forms, so that questions are answered there.
 	forms bool
 	// talk, where there is one, leads a client that is no command but a server.

@@ -26,6 +26,8 @@ type options struct {
 	limit, sleep  time.Duration
 	guarded, mute bool
 	http          bool
+	// exclusive has the client's own tools turned off.
+	exclusive bool
 }
 
 func main() {
@@ -42,6 +44,7 @@ func main() {
 	flag.BoolVar(&opt.guarded, "guarded", false, "only see what a client lets through that was not told to leave approval to tongs")
 	flag.BoolVar(&opt.mute, "mute", false, "keep the server's progress from the client")
 	flag.BoolVar(&opt.http, "http", false, "have clients reach 'tongs serve' by its address, instead of starting 'tongs mcp'")
+	flag.BoolVar(&opt.exclusive, "exclusive", false, "set clients up with 'tongs setup --exclusive', and check that they offer no tools of their own")
 	flag.StringVar(&opt.screens, "screens", "", "only write what a person sees of two questions in the client's own interface to this directory (needs tmux)")
 	flag.BoolVar(&inside, "inside", false, "run in the namespace that this process was started in (internal)")
 	flag.Usage = func() {
@@ -141,7 +144,7 @@ func unshared(ctx context.Context, opt options, c client) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, self, "-inside", "-tongs", opt.tongs, "-npm", opt.npm, "-keep", opt.keep, "-screens", opt.screens, "-limit", opt.limit.String(), "-sleep", opt.sleep.String(),
-		fmt.Sprintf("-guarded=%t", opt.guarded), fmt.Sprintf("-mute=%t", opt.mute), fmt.Sprintf("-http=%t", opt.http), c.name)
+		fmt.Sprintf("-guarded=%t", opt.guarded), fmt.Sprintf("-mute=%t", opt.mute), fmt.Sprintf("-http=%t", opt.http), fmt.Sprintf("-exclusive=%t", opt.exclusive), c.name)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, os.Stdout, os.Stderr

@@ -159,7 +159,11 @@ func (s *stand) prepare() error {
 
 // setUp has 'tongs setup' put the server into the client's configuration.
 func (s *stand) setUp(ctx context.Context) error {
-	cmd := s.command(ctx, s.opt.tongs, "setup", s.client.setup, "--write", "--user", "--yes")
+	args := []string{"setup", s.client.setup, "--write", "--user", "--yes", "--command", "tongs"}
+	if s.opt.exclusive {
+		args = append(args, "--exclusive")
+	}
+	cmd := s.command(ctx, s.opt.tongs, args...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("tongs setup %s: %w: %s", s.client.setup, err, out)
@@ -167,7 +171,7 @@ func (s *stand) setUp(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(s.logs, "setup.txt"), out, 0o600); err != nil {
 		return err
 	}
-	if s.client.unattended == nil || s.opt.guarded {
+	if s.client.unattended == nil || s.opt.guarded || s.opt.exclusive {
 		return nil
 	}
 	return s.client.unattended(s)

@@ -53,13 +53,17 @@ func (r *Request) find(name string) (Tool, bool) {
 		if !strings.HasSuffix(t.Name, name) {
 			continue
 		}
-		// mcp__tongs__edit, tongs_edit, mcp_tongs_edit, or edit in the namespace mcp__tongs__.
-		if prefix := t.Namespace + t.Name[:len(t.Name)-len(name)]; strings.Trim(strings.TrimPrefix(prefix, "mcp"), "_") == "tongs" {
+		// mcp__tongs__edit, tongs_edit, mcp_tongs_edit, or edit in the namespace mcp__tongs__; with a prefix mcp_tongs_tongs_edit.
+		prefix := strings.Trim(strings.TrimPrefix(t.Namespace+t.Name[:len(t.Name)-len(name)], "mcp"), "_")
+		if prefix == "tongs" || prefix == "tongs_tongs" {
 			return t, true
 		}
 	}
 	return Tool{}, false
 }
+
+// ours reports whether a tool is one of Tongs.
+func (t Tool) ours() bool { return strings.Contains(t.Namespace+t.Name, "tongs") }
 
 // textOf is the text of content in any of the shapes that the wire formats have: a string, parts with a text, or
 // anything else as JSON.

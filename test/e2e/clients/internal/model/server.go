@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -24,6 +26,7 @@ type Server struct {
 	final    bool
 	problems []error
 	results  []Result
+	native   map[string]bool
 }
 
 // wire is a wire format.
@@ -94,6 +97,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	for _, t := range r.Tools {
 		l.Offered = append(l.Offered, t.Namespace+t.Name+t.Hosted)
 	}
+	s.offered(r.Tools)
 	if n := len(r.Results); n > 0 {
 		l.Result = &r.Results[n-1]
 	}
@@ -108,6 +112,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	out := &events{w: w, stream: r.Stream}
 	format.write(out, r, reply)
 	out.end()
+}
+
+// offered notes the tools of the client's own.
+func (s *Server) offered(tools []Tool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range tools {
+		if !t.ours() {
+			if s.native == nil {
+				s.native = map[string]bool{}
+			}
+			s.native[t.Namespace+t.Name+t.Hosted] = true
+		}
+	}
+}
+
+// Native returns the names of all tools that a client offered and that are not those of Tongs.
+func (s *Server) Native() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.native))
 }
 
 // Problems returns what went wrong so far.
