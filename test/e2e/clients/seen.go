@@ -122,7 +122,9 @@ func (s seen) told(forms bool) error {
 		case m.Method == "tools/call":
 			edits[m.token()] = bytes.Contains(m.Params, []byte(`"name":"edit"`))
 		case m.Method == "notifications/progress" && bytes.Contains(m.Params, []byte("waiting for approval")):
-			questions[shortID.FindString(string(m.Params))] = true
+			if id := shortID.FindString(string(m.Params)); id != "" { // a form that the client may show names none
+				questions[id] = true
+			}
 		case m.Method == "notifications/progress" && edits[m.token()] && !forms:
 			return fmt.Errorf("it heard %s of a call that waits", m.Params)
 		}
