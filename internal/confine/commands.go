@@ -351,10 +351,7 @@ func (p *process) need(res *sandbox.Result) *tongs.Need {
 	if len(need.Effects) == 0 {
 		return nil
 	}
-	need.Reason = "the command failed and could not reach " + strings.Join(what, ", ")
-	if len(p.contacts.undecided()) > 0 {
-		need.Reason += "; if you allow a host, commands can also send data there"
-	}
+	need.Reason = "the command failed and could not reach " + strings.Join(what, ", ") + p.contacts.reason()
 	return need
 }
 

@@ -20,12 +20,17 @@ const maxFailed = 8
 // maxAsked is how many hosts one question may be about: nobody reads hundreds of them.
 const maxAsked = 32
 
+// maxBeyond is how many further hosts are counted.
+const maxBeyond = 10_000
+
 // contacts are the connections of a program that did not come about.
 type contacts struct {
 	mu sync.Mutex
 	// asks are the effects that nobody decided, by host. Whys are sentences about the others.
 	asks map[string]tongs.Effect
 	whys []string
+	// beyond are the hosts that one question has no room for.
+	beyond map[string]bool
 }
 
 // undecided are the effects that would let the program through.
@@ -48,8 +53,28 @@ func (c *contacts) denied() []string {
 func (c *contacts) refused() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.whys)
+	whys := slices.Clone(c.whys)
+	if left := c.left(); left != "" {
+		whys = append(whys, left)
+	}
+	return whys
 }
+
+// reason tells what one question about the hosts is for.
+func (c *contacts) reason() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch left := c.left(); {
+	case len(c.asks) == 0:
+		return ""
+	case left != "":
+		return "; " + left + sendsToo
+	default:
+		return sendsToo
+	}
+}
+
+const sendsToo = "; if you allow a host, commands can also send data there"
 
 func (c *contacts) ask(e tongs.Effect) {
 	c.mu.Lock()
@@ -58,9 +83,23 @@ func (c *contacts) ask(e tongs.Effect) {
 		c.asks = map[string]tongs.Effect{}
 	}
 	if _, known := c.asks[e.Host]; !known && len(c.asks) >= maxAsked {
+		if c.beyond == nil {
+			c.beyond = map[string]bool{}
+		}
+		if len(c.beyond) < maxBeyond {
+			c.beyond[e.Host] = true
+		}
 		return
 	}
 	c.asks[e.Host] = e
+}
+
+// left tells of the hosts that one question has no room for; empty where there are none. The caller has the lock.
+func (c *contacts) left() string {
+	if len(c.beyond) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d more hosts were out of reach; a question names %d at most, so run the command again for the others", len(c.beyond), maxAsked)
 }
 
 func (c *contacts) refuse(why string) {

@@ -2,6 +2,7 @@ package confine
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tongs-ai/tongs"
@@ -17,5 +18,9 @@ func TestAttackManyHosts(t *testing.T) {
 	list := c.undecided()
 	if len(list) != maxAsked || !list[0].Private {
 		t.Errorf("%d hosts: %+v", len(list), list[0])
+	}
+	const want = "968 more hosts were out of reach; a question names 32 at most"
+	if reason, told := c.reason(), c.refused(); !strings.Contains(reason, want) || len(told) != 1 || !strings.Contains(told[0], want) {
+		t.Errorf("what was left out is not told: %q, %q", reason, told)
 	}
 }

@@ -210,7 +210,7 @@ func (s *Session) receive(p *push, r io.Reader) error {
 	if p.deletes() {
 		return nil
 	}
-	p.pack = filepath.Join(p.dir, "objects", "pack", "pack-in.pack")
+	p.pack = filepath.Join(p.dir, packPath)
 	if err := os.MkdirAll(filepath.Dir(p.pack), 0o700); err != nil {
 		return err
 	}
@@ -218,14 +218,43 @@ func (s *Session) receive(p *push, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(f, io.LimitReader(r, s.opt.MaxPack+1))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
+	return errors.Join(s.take(f, r), f.Close())
+}
+
+// packPath is where the pack of a push is in its private directory.
+var packPath = filepath.Join("objects", "pack", "pack-in.pack")
+
+// packStep is how much of a pack is taken before the bounds are looked at again.
+const packStep = 16 << 20
+
+// take copies a pack into its file, within the bounds of one push and of all.
+func (s *Session) take(f *os.File, r io.Reader) error {
+	for size := int64(0); ; {
+		n, err := io.CopyN(f, r, min(packStep, s.opt.MaxPack-size+1))
+		if size += n; size > s.opt.MaxPack {
+			return tongs.Errorf(tongs.CodeTooLarge, "more than %d MiB in one push; push it in your own terminal", s.opt.MaxPack>>20)
+		}
+		if s.waiting() > s.opt.MaxPacks {
+			return tongs.Errorf(tongs.CodeTooLarge, "more than %d MiB in the pushes that are under way; push again when others were answered", s.opt.MaxPacks>>20)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if n > s.opt.MaxPack {
-		return tongs.Errorf(tongs.CodeTooLarge, "more than %d MiB in one push; push it in your own terminal", s.opt.MaxPack>>20)
+}
+
+// waiting is how much all pushes take that are under way, in any process.
+func (r *Relay) waiting() (sum int64) {
+	packs, _ := filepath.Glob(filepath.Join(r.opt.Dir, scratchPrefix+"*", packPath))
+	for _, pack := range packs {
+		if info, err := os.Lstat(pack); err == nil {
+			sum += info.Size()
+		}
 	}
-	return nil
+	return sum
 }
 
 // httpPush decides a push and sends it.

@@ -34,8 +34,9 @@ type Options struct {
 	// SSH returns the command that git in the sandbox runs instead of ssh, and the program of that command, which its sandbox
 	// must show; nil or empty leaves remotes of ssh unreachable.
 	SSH func() (command, program string, err error)
-	// MaxPack bounds what is pushed, in bytes: 1 GiB.
-	MaxPack int64
+	// MaxPack bounds what is pushed at a time, in bytes: 1 GiB. MaxPacks bounds all pushes together that wait in Dir, whichever
+	// process makes them: 2 GiB.
+	MaxPack, MaxPacks int64
 }
 
 // Relay makes the transfers of calls. It is safe for concurrent use.
@@ -59,6 +60,9 @@ func New(opt Options) *Relay {
 	}
 	if opt.MaxPack <= 0 {
 		opt.MaxPack = 1 << 30
+	}
+	if opt.MaxPacks <= 0 {
+		opt.MaxPacks = 2 << 30
 	}
 	return &Relay{
 		opt: opt, authority: sync.OnceValues(newAuthority), sweep: sync.OnceFunc(func() { sweep(opt.Dir) }),

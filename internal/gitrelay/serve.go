@@ -33,12 +33,17 @@ func (s *Session) serve(w http.ResponseWriter, r *http.Request, scheme string, t
 	case service == uploadPack:
 		err = s.httpFetch(w, r, remote)
 	default:
-		err = s.httpPush(w, r, remote)
+		if err = s.httpPush(w, r, remote); err != nil { // who still sends when the connection closes does not read why
+			_, _ = io.CopyN(io.Discard, r.Body, maxUnread)
+		}
 	}
 	if err != nil {
 		refuse(w, err)
 	}
 }
+
+// maxUnread is how much of a refused push is read before the answer.
+const maxUnread = 16 << 20
 
 // requested takes the path of the remote and the service from a request.
 func (r *Remote) requested(req *http.Request) (service string, err error) {

@@ -1,11 +1,16 @@
 package gitrelay
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,15 +110,44 @@ type sshCommand struct {
 	checked []string
 }
 
-// ssh finds the user's ssh, and where it would connect to.
+// ssh finds the user's ssh, and where it would connect to. Until something was decided nothing runs but ssh itself: settings that
+// depend on a command, and a program of the user's in the place of ssh, wait until the host that git names was decided.
 func (s *Session) ssh(ctx context.Context, q *sshRequest) (*sshCommand, error) {
 	c := &sshCommand{argv: []string{"ssh"}}
-	if text := s.variable("GIT_SSH_COMMAND"); text != "" {
-		c.argv = []string{"sh", "-c", text + ` "$@"`, text}
-	} else if text, err := s.userGit(ctx, "", "config", "--get", "core.sshCommand"); err == nil && strings.TrimSpace(text) != "" {
-		c.argv = []string{"sh", "-c", strings.TrimSpace(text) + ` "$@"`, strings.TrimSpace(text)}
+	text := s.variable("GIT_SSH_COMMAND")
+	if text == "" {
+		configured, _ := s.userGit(ctx, "", "config", "--get", "core.sshCommand") // it fails where there is none
+		text = strings.TrimSpace(configured)
 	}
-	args := []string{"-G"}
+	if text != "" {
+		c.argv = []string{"sh", "-c", text + ` "$@"`, text}
+	}
+	settings, err := "", errRuns
+	if text == "" || onlySSH.MatchString(text) {
+		settings, err = s.sshSettings(ctx, c, q, false)
+	}
+	if errors.Is(err, errRuns) {
+		if err := s.contactGiven(ctx, q); err != nil {
+			return nil, err
+		}
+		settings, err = s.sshSettings(ctx, c, q, true)
+	}
+	if err != nil {
+		return nil, tongs.Errorf(tongs.CodeNetworkError, "your ssh does not tell where it would connect to for %s: %w", plain(q.given), err)
+	}
+	return c, c.resolve(q, settings)
+}
+
+// onlySSH matches a command of the user's that is ssh with plain options.
+var onlySSH = regexp.MustCompile(`^([\w./~-]*/)?ssh( [\w./~=,:@%+-]+)*$`)
+
+// errRuns says that the settings cannot be told unless a command of the user's is run.
+var errRuns = errors.New("a command of your settings would run")
+
+// sshSettings are those of the user's ssh for a host. Ssh gives the commands of "Match exec" to SHELL, and ends where that is not a
+// program. Looking up names would tell others about a host that nobody decided, so that names are not made canonical.
+func (s *Session) sshSettings(ctx context.Context, c *sshCommand, q *sshRequest, run bool) (string, error) {
+	args := []string{"-G", "-o", notCanonical}
 	if q.port != "" {
 		args = append(args, "-p", q.port)
 	}
@@ -121,15 +155,38 @@ func (s *Session) ssh(ctx context.Context, q *sshRequest) (*sshCommand, error) {
 	defer cancel()
 	dir, remove, err := s.scratch()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer remove()
-	cmd := s.program(ctx, dir, append(append(c.argv, args...), q.destination()))
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, tongs.Errorf(tongs.CodeNetworkError, "your ssh does not tell where it would connect to for %s: %w", plain(q.given), err)
+	cmd := s.program(ctx, dir, slices.Concat(c.argv, args, []string{q.destination()}))
+	if !run {
+		cmd.Env = append(cmd.Env, "SHELL="+os.DevNull)
 	}
-	return c, c.resolve(q, string(out))
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && !run && strings.Contains(string(exit.Stderr), `"`+os.DevNull+`" is not executable`) {
+		err = errRuns
+	}
+	return string(out), err
+}
+
+const notCanonical = "CanonicalizeHostname=no"
+
+// contactGiven has the host decided as git names it.
+func (s *Session) contactGiven(ctx context.Context, q *sshRequest) (err error) {
+	r := q.remote
+	r.written = q.written()
+	if r.Target, err = network.ParseTarget(net.JoinHostPort(q.given, cmp.Or(q.port, "22")), 22); err != nil {
+		return err
+	}
+	if err := s.reachable(r); err != nil {
+		return err
+	}
+	return s.contact(ctx, r, q.service)
+}
+
+// written is the host as git has it, with user and port.
+func (q *sshRequest) written() string {
+	return strings.ToLower(q.destination() + ":" + cmp.Or(q.port, "22"))
 }
 
 func (q *sshRequest) destination() string {
@@ -146,11 +203,7 @@ func (c *sshCommand) resolve(q *sshRequest, settings string) (err error) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		values[strings.ToLower(name)] = value
 	}
-	port := q.port
-	if port == "" {
-		port = "22"
-	}
-	q.remote.written = strings.ToLower(q.destination() + ":" + port)
+	q.remote.written = q.written()
 	if q.remote.Target, err = network.ParseTarget(net.JoinHostPort(values["hostname"], values["port"]), 22); err != nil {
 		return err
 	}
@@ -189,7 +242,7 @@ func (s *Session) program(ctx context.Context, dir string, argv []string) *exec.
 // connect starts ssh with the service of a remote. The address is checked first, and ssh connects to that one.
 func (s *Session) connect(ctx context.Context, c *sshCommand, q *sshRequest, dir string) (*exec.Cmd, error) {
 	t := q.remote.Target
-	argv := append(append([]string{}, c.argv...), "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no", "-o", "PermitLocalCommand=no")
+	argv := append(append([]string{}, c.argv...), "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o", "ForwardAgent=no", "-o", "PermitLocalCommand=no", "-o", notCanonical)
 	if !c.jumps {
 		conn, err := s.call.Guard.Connect(ctx, t, s.connection(ctx, q.remote))
 		if err != nil {

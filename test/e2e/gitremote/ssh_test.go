@@ -179,3 +179,44 @@ func TestSSHFailures(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(filepath.Dir(s.settings), "known"), nil, 0o600))
 	has(t, "the output", x.shell("git fetch origin").Content, "Host key verification failed")
 }
+
+// Nothing of the person's ssh settings runs before something was decided: neither a command that they depend on, nor a program
+// in the place of ssh, nor a look-up of the name.
+func TestSSHSettingsThatRun(t *testing.T) {
+	for name, settings := range map[string]string{
+		"Match exec": "Match host elsewhere* exec \"touch MARK\"\n  HostName 127.0.0.2\nHost *\n",
+		"a program":  "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, x, _ := clonedSSH(t)
+			mark := filepath.Join(x.home, "ran")
+			old, err := os.ReadFile(s.settings)
+			must(t, err)
+			must(t, os.WriteFile(s.settings, []byte(strings.ReplaceAll(settings, "MARK", mark)+string(old)), 0o600))
+			if settings == "" {
+				program := filepath.Join(x.home, "ssh.sh")
+				must(t, os.WriteFile(program, []byte("#!/bin/sh\ntouch "+mark+"\nexec ssh -F "+s.settings+" \"$@\"\n"), 0o755))
+				x.put(filepath.Join(x.home, ".gitconfig"), "[core]\n\tsshCommand = "+program+"\n")
+			}
+			x.answer = func(approval.Question) approval.Answer { return approval.Answer{} }
+			x.shell("git ls-remote ada@elsewhere.example:secret")
+			asked := x.questions()
+			if _, err := os.Lstat(mark); err == nil || len(asked) != 1 {
+				t.Fatalf("it ran before anything was decided, or %d questions", len(asked))
+			}
+			has(t, "the question", asked[0].Message, "git would read ssh://ada@elsewhere.example/secret")
+			x.answer = func(approval.Question) approval.Answer { return approval.Answer{Approved: true} }
+			x.shell("git ls-remote ada@elsewhere.example:secret")
+			if _, err := os.Lstat(mark); err != nil {
+				t.Errorf("it did not run once it was decided: %+v", x.questions())
+			}
+			must(t, os.Remove(mark))
+			if settings != "" {
+				has(t, "a host that the command is not about", x.sh("git ls-remote origin"), "refs/heads/main")
+				if _, err := os.Lstat(mark); err == nil {
+					t.Error("it ran for another host")
+				}
+			}
+		})
+	}
+}
