@@ -120,7 +120,10 @@ type Rule struct {
 	Effects EffectKinds `json:"effects,omitempty"`
 	// Pattern narrows Effects: a glob over paths ("src/**", "/cache/**"), whole tokens of a command ("git log *"),
 	// or a host ("*.example.com"). Empty matches all. It needs Effects.
-	Pattern  string   `json:"pattern,omitempty"`
+	Pattern string `json:"pattern,omitempty"`
+	// Branch makes it a rule about pushes of git to the hosts of Pattern: the branches that it is about, with * for any characters,
+	// or other references by their full name. Nothing but such a rule pre-approves a push.
+	Branch   string   `json:"branch,omitempty"`
 	Decision Decision `json:"decision"`
 	// Fallback marks a default, which counts only where nothing explicit applies.
 	Fallback bool `json:"fallback,omitempty"`
@@ -150,6 +153,10 @@ func (r Rule) String() string {
 	if r.Pattern != "" {
 		quoted, _ := json.Marshal(r.Pattern)
 		what += " " + string(quoted)
+	}
+	if r.Branch != "" {
+		quoted, _ := json.Marshal(r.Branch)
+		what += " push " + string(quoted)
 	}
 	kind := ""
 	if r.Fallback {

@@ -203,6 +203,8 @@ type Effect struct {
 	// Private marks a connection that may lead to an address of this machine or of a private network. It is another effect
 	// than one to the same host without the mark.
 	Private bool `json:"private,omitempty"`
+	// Push is what a push of git changes at Host, nil for all else: rules about pushes look at it.
+	Push *Push `json:"push,omitempty"`
 	// Undoable marks a write or delete of which the journal keeps what it replaces, so that undo brings it back. Own marks
 	// one of a file that the session made and that is as the session left it. The engine sets both; those of a tool do not
 	// count.
@@ -213,6 +215,15 @@ type Effect struct {
 	Repository bool `json:"repository,omitempty"`
 	// Why tells a person what is special about it: "protected: git hooks run on commit".
 	Why string `json:"why,omitempty"`
+}
+
+// Push is a push of git.
+type Push struct {
+	// Refs are the full names of the references that it changes, such as refs/heads/main.
+	Refs []string `json:"refs"`
+	// Plain says that it goes to a remote that the repository of the workspace is configured with, only adds to what is there, and
+	// tells the server nothing else. Only such a push can be pre-approved.
+	Plain bool `json:"plain,omitempty"`
 }
 
 // Target returns what the effect is about, for people: a path, a command, a host, or "anything".

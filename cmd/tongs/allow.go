@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
-	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/owned"
@@ -20,14 +18,15 @@ import (
 
 // ruleFlags select what new rules are for. Commands are the arguments, not flags.
 type ruleFlags struct {
-	edits, hosts, networks, tools []string
-	yes                           bool
+	edits, hosts, networks, pushes, tools []string
+	yes                                   bool
 }
 
 func (f *ruleFlags) register(cmd *cobra.Command, verb string) {
 	cmd.Flags().StringArrayVar(&f.edits, "edits", nil, verb+" changes of files that match the `pattern`")
 	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, verb+" requests of the web tools to the `host`")
 	cmd.Flags().StringArrayVar(&f.networks, "network", nil, verb+" connections of commands to the `host` or registry: npm, pypi, go, ...")
+	cmd.Flags().StringArrayVar(&f.pushes, "push", nil, verb+" pushes of git: `'host branch'`, as in 'github.com agent/*'")
 	cmd.Flags().StringArrayVar(&f.tools, "tool", nil, verb+" the `tool`, whatever it does")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
 }
@@ -39,9 +38,9 @@ func (a *app) allowRuleCommand() *cobra.Command {
 		Long: "Add rules to your own configuration file that let agents do something without asking. You see the change and confirm it. " +
 			"Each argument is one command pattern of whole words: 'git commit' covers 'git commit -m x'. An allowed command runs " +
 			"directly, so 'tongs undo' cannot undo its changes; without a rule it runs on a copy. A command can also send data to a host " +
-			"that --network allows. Blocked and ask rules, secrets " +
+			"that --network allows. --push allows pushes that only add to a remote of the repository; force pushes and deletions always ask. Blocked and ask rules, secrets " +
 			"and protected names take precedence. docs/policy.md describes patterns.",
-		Example: "  tongs allow 'git commit'\n  tongs allow --edits 'src/**'\n  tongs allow --network npm\n  tongs allow --host api.example.com --yes",
+		Example: "  tongs allow 'git commit'\n  tongs allow --edits 'src/**'\n  tongs allow --network npm\n  tongs allow --push 'github.com agent/*'\n  tongs allow --host api.example.com --yes",
 	}
 	f.register(cmd, "allow")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
@@ -76,7 +75,7 @@ func (f *ruleFlags) lines(d tongs.Decision, commands []string) (list []config.Ru
 			if r, err = config.ParseRuleLine(fmt.Sprintf("%s %s %s", d, kind, p)); err == nil {
 				r.Pattern = p // quotes at its ends are part of it
 				if _, err = r.Rules(); err == nil {
-					err = narrowEnough(r)
+					err = r.Narrow()
 				}
 			}
 			list = append(list, r)
@@ -91,30 +90,12 @@ func (f *ruleFlags) lines(d tongs.Decision, commands []string) (list []config.Ru
 	}
 	add("host", f.hosts...)
 	add("network", f.networks...)
+	add("push", f.pushes...)
 	add("tool", f.tools...)
 	if err == nil && len(list) == 0 {
-		err = cli.Usagef("name what the rule is for: a command, as in 'git commit', or --edits, --host, --network or --tool")
+		err = cli.Usagef("name what the rule is for: a command, as in 'git commit', or --edits, --host, --network, --push or --tool")
 	}
 	return list, err
-}
-
-// narrowEnough refuses to allow nearly everything, as grants do: that is for a person to write down in the file.
-func narrowEnough(r config.RuleLine) error {
-	kinds := map[string]tongs.EffectKind{
-		"command": tongs.EffectExecute, "edit": tongs.EffectWrite, "host": tongs.EffectNetwork, "network": tongs.EffectNetwork,
-	}
-	kind, ok := kinds[r.Kind]
-	switch {
-	case r.Decision != tongs.PreApproved:
-		return nil
-	case ok:
-		if err := (policy.Cover{Kind: kind, Pattern: r.Pattern}).Validate(); err != nil {
-			return cli.Usagef("%q: %w", r.Pattern, err)
-		}
-	case strings.Trim(r.Pattern, "*") == "":
-		return cli.Usagef("%q would allow every tool; name one, or use a preset ('tongs config presets')", r.Pattern)
-	}
-	return nil
 }
 
 // addRules writes rules into the user's own configuration file, after a person saw the change.
@@ -170,7 +151,7 @@ func overruled(rules []tongs.Rule, line config.RuleLine) error {
 	}
 	want := meant[0]
 	for _, r := range rules {
-		same := r.Tool == want.Tool && r.Pattern == want.Pattern && (r.Tool != "" || r.Effects&want.Effects != 0) && !r.Undoable
+		same := r.Tool == want.Tool && r.Pattern == want.Pattern && r.Branch == want.Branch && (r.Tool != "" || r.Effects&want.Effects != 0) && !r.Undoable
 		if same && !r.Fallback && r.Decision > want.Decision {
 			return tongs.Errorf(tongs.CodeConfigError, "%s is stricter, so this rule would change nothing: %s; remove that line first", r.Origin, r.String())
 		}

@@ -45,7 +45,11 @@ func (j *judge) bears(r *tongs.Rule, effects []*tongs.Effect) bool {
 func encode(buf []byte, link int, r *tongs.Rule) []byte {
 	buf = binary.AppendUvarint(buf, uint64(link))
 	buf = append(buf, byte(r.Layer), byte(r.Effects), byte(clampDecision(r.Decision)), flag(r.Untrusted), flag(r.Fallback)|flag(r.Outcome)<<1|flag(r.Undoable)<<2)
-	for _, s := range [...]string{r.Tool, r.Toolset, r.Pattern} {
+	texts := []string{r.Tool, r.Toolset, r.Pattern, r.Branch}
+	if r.Branch == "" {
+		texts = texts[:3]
+	}
+	for _, s := range texts {
 		buf = binary.AppendUvarint(buf, uint64(len(s)))
 		buf = append(buf, s...)
 	}

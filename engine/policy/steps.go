@@ -77,7 +77,7 @@ var table = [...]step{
 	}, (*judge).byDefault},
 	{Row{
 		Step:   StepAsk,
-		When:   "Anything else, and data sent out that the rows above would pre-approve.",
+		When:   "Anything else, and data sent out that the rows above would pre-approve, except a push that a rule about pushes allows.",
 		Then:   "`ask`. Sent data is asked for each time.",
 		Grants: true,
 	}, (*judge).ask},
@@ -351,7 +351,7 @@ func (j *judge) sending(f finding) finding {
 	if j.e.Private && f.decision == tongs.PreApproved && (f.rule == nil || f.rule.Pattern == "") {
 		return finding{decision: tongs.Ask, step: StepAsk, cause: byPrivate}
 	}
-	if j.e.Sends && f.decision == tongs.PreApproved {
+	if j.e.Sends && f.decision == tongs.PreApproved && !j.w.pushes {
 		return finding{decision: tongs.Ask, step: StepAsk, cause: bySends}
 	}
 	return f

@@ -28,6 +28,9 @@ func Validate(r tongs.Rule) error {
 	case r.Pattern != "" && r.Effects == 0:
 		return fmt.Errorf("pattern %q: say which effects it is about: read, write, delete, execute or network", r.Pattern)
 	}
+	if err := checkBranch(r); err != nil {
+		return fmt.Errorf("branch %q: %w", r.Branch, err)
+	}
 	if err := checkName(r.Tool); err != nil {
 		return err
 	}

@@ -32,6 +32,8 @@ type words struct {
 	trusted bool
 	// outcome is true where one of the words that pre-approve the effect wants it on a copy.
 	outcome bool
+	// pushes is true where one of them pre-approves the push at hand.
+	pushes bool
 	// managedAsk is an explicit ask of an administrator; maybe is a blocked rule that the effect may turn out to meet.
 	managedAsk, maybe *tongs.Rule
 	// blockedDefault is a blocked default that no word of its own layer lifts.
@@ -46,6 +48,7 @@ func (w words) with(o words) words {
 	w.word.strictest(o.word.rule, o.word.decision)
 	w.trusted = w.trusted || o.trusted
 	w.outcome = w.outcome || o.outcome
+	w.pushes = w.pushes || o.pushes
 	w.managedAsk = first(w.managedAsk, o.managedAsk)
 	w.maybe = first(w.maybe, o.maybe)
 	w.blockedDefault = first(w.blockedDefault, o.blockedDefault)
@@ -78,6 +81,7 @@ func (j *judge) gather(rules []tongs.Rule) (w words) {
 		default:
 			w.word.strictest(r, a.decision)
 			w.outcome = w.outcome || r.Outcome
+			w.pushes = w.pushes || r.Branch != "" && a.decision == tongs.PreApproved
 			if a.decision == tongs.Ask && r.Layer == tongs.LayerManaged {
 				w.managedAsk = first(w.managedAsk, r)
 			}
@@ -183,6 +187,8 @@ func (j *judge) appliesToEffect(r *tongs.Rule, d tongs.Decision) meeting {
 		return maybe
 	case !r.Effects.Has(j.e.Kind):
 		return j.mayApplyUnknown()
+	case r.Branch != "":
+		return j.appliesToPush(r, lenient)
 	case r.Pattern == "":
 		return yes
 	case opaque(j.e) && lenient:
@@ -279,6 +285,9 @@ func specificity(r *tongs.Rule) (n int) {
 	if r.Pattern != "" {
 		n++
 	}
+	if r.Branch != "" {
+		n++
+	}
 	return n
 }
 
@@ -303,6 +312,7 @@ func before(a, b *tongs.Rule) bool {
 		cmp.Compare(specificity(b), specificity(a)),
 		cmp.Compare(a.Origin, b.Origin),
 		cmp.Compare(a.Pattern, b.Pattern),
+		cmp.Compare(a.Branch, b.Branch),
 		cmp.Compare(a.Tool, b.Tool),
 		cmp.Compare(a.Toolset, b.Toolset),
 		cmp.Compare(a.Effects, b.Effects),

@@ -14,7 +14,7 @@ import (
 )
 
 // commandToolsets are those whose tools run commands.
-var commandToolsets = []string{"shell", "code"}
+var commandToolsets = []string{"shell", "code", "git"}
 
 // MethodLimit says which methods of plain HTTP commands may use for a host.
 type MethodLimit struct {
@@ -52,7 +52,30 @@ func (l *layer) readNetwork(v value) {
 				}
 			}
 		},
+		"pushes": func(v value) {
+			for _, item := range l.list(v) {
+				l.readPush(item)
+			}
+		},
 	})
+}
+
+// readPush reads a rule about pushes.
+func (l *layer) readPush(v value) {
+	r := tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork)}
+	decided, before := false, len(l.problems)
+	l.object(v, map[string]func(value){
+		"host":     func(v value) { r.Pattern, _ = l.text(v) },
+		"branch":   func(v value) { r.Branch, _ = l.text(v) },
+		"approval": func(v value) { r.Decision, decided = l.decision(v) },
+	})
+	switch {
+	case len(l.problems) > before:
+	case r.Pattern == "" || r.Branch == "" || !decided:
+		l.fail(v.pos, "%s needs a host, a branch and an approval, as in {host: github.com, branch: agent/*, approval: preApproved}", v.name())
+	default:
+		l.commandRule(v, r)
+	}
 }
 
 // readHosts reads an entry that says more than names: hosts, their approval and methods.
@@ -110,20 +133,25 @@ func groupNames() string {
 // everywhere. A file of a workspace allows nothing, even a trusted one: what it allowed could be sent to.
 func (l *layer) allowHosts(v value, d tongs.Decision, hosts, methods []string) {
 	for _, host := range hosts {
-		toolsets := commandToolsets
-		if d != tongs.PreApproved {
-			toolsets = []string{""}
-		}
-		for _, toolset := range toolsets {
-			before := len(l.rules)
-			l.rule(v.pos, tongs.Rule{Toolset: toolset, Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: host, Decision: d})
-			for i := range l.rules[before:] {
-				r := &l.rules[before+i]
-				r.Untrusted = r.Untrusted || d == tongs.PreApproved && l.kind == tongs.LayerWorkspace
-			}
-		}
+		l.commandRule(v, tongs.Rule{Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: host, Decision: d})
 		if methods != nil {
 			l.methods = append(l.methods, MethodLimit{host, methods, l.origin(v.pos)})
+		}
+	}
+}
+
+// commandRule adds a rule about what commands reach.
+func (l *layer) commandRule(v value, r tongs.Rule) {
+	toolsets := commandToolsets
+	if r.Decision != tongs.PreApproved {
+		toolsets = []string{""}
+	}
+	for _, r.Toolset = range toolsets {
+		before := len(l.rules)
+		l.rule(v.pos, r)
+		for i := range l.rules[before:] {
+			added := &l.rules[before+i]
+			added.Untrusted = added.Untrusted || r.Decision == tongs.PreApproved && l.kind == tongs.LayerWorkspace
 		}
 	}
 }
@@ -134,7 +162,11 @@ func (c *Config) mergeHosts(layers []*layer) {
 		c.Sandbox.Methods = append(c.Sandbox.Methods, l.methods...)
 		for _, r := range l.rules {
 			if r.Untrusted && !l.narrow && r.Decision == tongs.PreApproved && r.Toolset == commandToolsets[0] {
-				c.ignore(r.Origin, "sandbox.network.hosts: "+r.Pattern, "workspace files cannot allow hosts")
+				what, why := "sandbox.network.hosts: "+r.Pattern, "workspace files cannot allow hosts"
+				if r.Branch != "" {
+					what, why = "sandbox.network.pushes: "+r.Pattern+" "+r.Branch, "workspace files cannot allow pushes"
+				}
+				c.ignore(r.Origin, what, why)
 			}
 		}
 	}

@@ -18,13 +18,14 @@ import (
 type RuleLine struct {
 	Decision tongs.Decision
 	// Kind is what Pattern is about: command, path (whatever is done to it), read, write, delete, edit (reading and writing, since
-	// an edit does both), host (of the web tools), network (a host, or a registry, that commands reach) or tool.
+	// an edit does both), host (of the web tools), network (a host, or a registry, that commands reach), push (of git: a host, a space
+	// and a branch) or tool.
 	Kind    string
 	Pattern string
 }
 
 // RuleKinds are the kinds of a RuleLine.
-var RuleKinds = []string{"command", "path", "read", "write", "delete", "edit", "host", "network", "tool"}
+var RuleKinds = []string{"command", "path", "read", "write", "delete", "edit", "host", "network", "push", "tool"}
 
 // ParseRuleLine reads a rule of one line: a decision, what it is about, and a pattern. Quotes around the pattern are taken
 // off.
@@ -76,6 +77,8 @@ func (r RuleLine) keys() []string {
 		return []string{"toolsets", "web", "rules"}
 	case "network":
 		return []string{"sandbox", "network", "hosts"}
+	case "push":
+		return []string{"sandbox", "network", "pushes"}
 	case "tool":
 		return []string{"approval", "tools"}
 	default:
@@ -92,6 +95,10 @@ func (r RuleLine) text(indent int) string {
 	if r.Kind == "network" {
 		return fmt.Sprintf("%s- host: %s\n%s  approval: %s\n", pad, quoted(r.Pattern), pad, r.Decision)
 	}
+	if r.Kind == "push" {
+		host, branch, _ := strings.Cut(r.Pattern, " ")
+		return fmt.Sprintf("%s- host: %s\n%s  branch: %s\n%s  approval: %s\n", pad, quoted(host), pad, quoted(strings.TrimSpace(branch)), pad, r.Decision)
+	}
 	s := fmt.Sprintf("%s- pattern: %s\n%s  approval: %s\n", pad, quoted(r.Pattern), pad, r.Decision)
 	switch r.Kind {
 	case "read", "write", "delete":
@@ -100,6 +107,31 @@ func (r RuleLine) text(indent int) string {
 		s += pad + "  effects: [read, write]\n"
 	}
 	return s
+}
+
+// Narrow refuses to allow nearly everything, as grants do: that is for a person to write down in the file.
+func (r RuleLine) Narrow() error {
+	kinds := map[string]tongs.EffectKind{
+		"command": tongs.EffectExecute, "edit": tongs.EffectWrite, "host": tongs.EffectNetwork, "network": tongs.EffectNetwork, "push": tongs.EffectNetwork,
+	}
+	pattern, branch := r.Pattern, ""
+	if r.Kind == "push" {
+		pattern, branch, _ = strings.Cut(r.Pattern, " ")
+	}
+	kind, ok := kinds[r.Kind]
+	switch {
+	case r.Decision != tongs.PreApproved:
+		return nil
+	case r.Kind == "push" && strings.Trim(branch, "* ") == "":
+		return fmt.Errorf("%q would allow pushes to every branch; name some, as in: %s agent/*", r.Pattern, pattern)
+	case ok:
+		if err := (policy.Cover{Kind: kind, Pattern: pattern}).Validate(); err != nil {
+			return fmt.Errorf("%q: %w", pattern, err)
+		}
+	case strings.Trim(pattern, "*") == "":
+		return fmt.Errorf("%q would allow every tool; name one, or use a preset ('tongs config presets')", pattern)
+	}
+	return nil
 }
 
 // YAML is the rule as a configuration file says it.

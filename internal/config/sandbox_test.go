@@ -122,11 +122,11 @@ func TestHostsOfCommands(t *testing.T) {
 			}
 		}
 		for _, host := range []string{"registry.npmjs.org", "registry.yarnpkg.com", "mirror.example:8081", "plain.example"} {
-			if allowed[host+" shell"] != 1 || allowed[host+" code"] != 1 {
+			if allowed[host+" shell"] != 1 || allowed[host+" code"] != 1 || allowed[host+" git"] != 1 {
 				t.Errorf("%s: allowed %v", host, allowed)
 			}
 		}
-		if len(allowed) != 8 || !slices.Equal(asked, []string{"proxy.golang.org", "sum.golang.org", "plain.example"}) || !slices.Equal(blocked, []string{"evil.example"}) {
+		if len(allowed) != 12 || !slices.Equal(asked, []string{"proxy.golang.org", "sum.golang.org", "plain.example"}) || !slices.Equal(blocked, []string{"evil.example"}) {
 			t.Errorf("allowed %v, asked %v, blocked %v", allowed, asked, blocked)
 		}
 		if got := c.Sandbox.MethodsFor("plain.example"); !slices.Equal(got, []string{"GET"}) || c.Sandbox.MethodsFor("registry.npmjs.org") != nil {
@@ -141,6 +141,38 @@ func TestHostsOfCommands(t *testing.T) {
 		"{host: npm, approval: blocked, methods: [GET]}": "whatever the method",
 	} {
 		if msg := newSite(t).user("sandbox: {network: {hosts: [" + wrong + "]}}\n").fail(); !strings.Contains(msg, says) {
+			t.Errorf("%s: %s", wrong, msg)
+		}
+	}
+}
+
+// Pushes are allowed by a person's own file only; any file can ask for them or block them.
+func TestPushes(t *testing.T) {
+	s := newSite(t).user("sandbox:\n  network:\n    pushes:\n      - {host: github.com, branch: agent/*, approval: preApproved}\n      - {host: '*', branch: main, approval: blocked}\n")
+	s.workspace("sandbox: {network: {pushes: [{host: evil.example, branch: '*', approval: preApproved}, {host: github.com, branch: refs/tags/*, approval: ask}]}}\n").trust()
+	c := s.load()
+	var got []string
+	for _, r := range c.Rules {
+		if r.Branch != "" && !r.Untrusted {
+			got = append(got, strings.Join([]string{r.Decision.String(), r.Toolset, r.Pattern, r.Branch}, " "))
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"ask  github.com refs/tags/*", "blocked  * main", "preApproved code github.com agent/*", "preApproved git github.com agent/*", "preApproved shell github.com agent/*",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rules %q", got)
+	}
+	if !slices.ContainsFunc(c.Ignored, func(i config.Ignored) bool { return strings.Contains(i.What, "sandbox.network.pushes: evil.example *") }) {
+		t.Errorf("ignored %v", c.Ignored)
+	}
+	for wrong, says := range map[string]string{
+		"{host: github.com, approval: ask}": "needs a host, a branch and an approval", "{host: github.com, branch: x}": "needs a host, a branch",
+		"{host: 'https://github.com', branch: x, approval: ask}": "URL", "{host: github.com, branch: 'a b', approval: ask}": "no branch has this name",
+		"{host: github.com, branch: a..b, approval: ask}": "no branch has this name", "github.com": "pushes",
+	} {
+		if msg := newSite(t).user("sandbox: {network: {pushes: [" + wrong + "]}}\n").fail(); !strings.Contains(msg, says) {
 			t.Errorf("%s: %s", wrong, msg)
 		}
 	}

@@ -33,9 +33,10 @@ func (s *Session) decidePush(ctx context.Context, remote Remote, dir string, r i
 	}
 	s.asking.Lock()
 	defer s.asking.Unlock()
+	lost := p.loses(o) != ""
 	effect := tongs.Effect{
-		Kind: tongs.EffectNetwork, Host: remote.Target.Name(), Sends: true, MustAsk: p.loses(o) != "",
-		Version: p.digest(), Why: p.words(o),
+		Kind: tongs.EffectNetwork, Host: remote.Target.Name(), Sends: true, MustAsk: lost, Version: p.digest(), Why: p.words(o),
+		Push: &tongs.Push{Refs: p.refs(), Plain: !lost && len(p.options) == 0 && s.configured(ctx, remote)},
 	}
 	return p, s.decide(ctx, tongs.More{
 		Reason:  "nothing was sent yet",
@@ -56,6 +57,14 @@ func (s *Session) current(p *push) error {
 		}
 	}
 	return nil
+}
+
+// refs are the references that it changes.
+func (p *push) refs() (list []string) {
+	for _, c := range p.commands {
+		list = append(list, c.ref)
+	}
+	return list
 }
 
 // digest is what exactly is pushed.
