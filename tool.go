@@ -81,6 +81,9 @@ type Spec struct {
 	Hints   Hints
 	// Control marks a tool that no custom tool may shadow.
 	Control bool
+	// Extra marks a tool that clients are told of only where configuration offers it: a definition costs a model tokens in every
+	// turn. It can be called in any case.
+	Extra bool
 }
 
 // DisplayName returns the title, or the name where there is none.

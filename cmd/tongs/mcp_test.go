@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -85,6 +86,26 @@ func TestMCPDefinitionsAreSmall(t *testing.T) {
 	t.Logf("%d tools, %d bytes", len(listed.Tools), total)
 	if total > 14<<10 {
 		t.Errorf("the definitions of %d tools have %d bytes, more than 14 KiB: shorten descriptions", len(listed.Tools), total)
+	}
+}
+
+// A tool that few need is listed only where configuration offers it, and can be called in any case.
+func TestMCPOffersExtraTools(t *testing.T) {
+	for config, offered := range map[string]bool{"": false, "offer: [http_request]\n": true, "offer: [web]\n": true} {
+		d := newDesk(t)
+		d.write("../home/config/config.yaml", config)
+		c, _ := d.mcpClient("--wait", "0s")
+		list, err := c.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed := slices.ContainsFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "http_request" })
+		if listed != offered {
+			t.Errorf("with %q: listed is %v", config, listed)
+		}
+		if said := mcpCall(t, c, "http_request", map[string]any{"url": "https://example.com/", "method": "PUT", "body": "x"}); !strings.HasPrefix(said, "APPROVAL_REQUIRED") {
+			t.Errorf("with %q: %s", config, said)
+		}
 	}
 }
 

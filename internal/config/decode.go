@@ -27,6 +27,7 @@ type layer struct {
 	notify      *located[Notify]
 	permissions *located[tongs.Permissions]
 	desc        *located[string]
+	offer       *located[[]string]
 	rules       []tongs.Rule
 	zones       []Zone
 	limits      map[string]located[int64]
@@ -71,6 +72,7 @@ func (l *layer) decode(data []byte) {
 		"sandbox":      l.readSandbox,
 		"permissions":  l.readPermissions,
 		"descriptions": l.readDescriptions,
+		"offer":        l.readOffer,
 		// A worker file may be used as it is; what names it means nothing here.
 		"name":        func(v value) { l.text(v) },
 		"description": func(v value) { l.text(v) },
@@ -164,6 +166,10 @@ func (l *layer) readDescriptions(v value) {
 	if text, ok := l.text(v); ok {
 		l.desc = &located[string]{l.path(text), l.origin(v.pos)}
 	}
+}
+
+func (l *layer) readOffer(v value) {
+	l.offer = &located[[]string]{l.texts(v), l.origin(v.pos)}
 }
 
 // path makes a path of the file absolute: ~ is the home directory, a relative one starts at the file.

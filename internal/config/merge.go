@@ -45,6 +45,9 @@ func merge(layers []*layer, opt Options) *Config {
 				c.Descriptions, c.origins["descriptions"] = l.desc.value, l.desc.origin
 			}
 		}
+		if l.offer != nil { // it widens nothing: what is not offered can be called as well
+			c.Offer, c.origins["offer"] = append(c.Offer, l.offer.value...), l.offer.origin
+		}
 		for _, z := range l.zones {
 			c.mergeZone(z, l)
 		}

@@ -57,6 +57,9 @@ func (c *Config) Settings() []Setting {
 	if c.Descriptions != "" {
 		add("descriptions", c.Descriptions)
 	}
+	if len(c.Offer) > 0 {
+		add("offer", c.Offer)
+	}
 	c.webSettings(add)
 	for _, z := range c.Zones {
 		mode := "ro"

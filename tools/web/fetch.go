@@ -111,8 +111,15 @@ func request(ctx context.Context, in Input) (*http.Request, error) {
 	if err != nil {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%q is no address that can be fetched", short(in.URL))
 	}
-	if err := setHeaders(req, in); err != nil {
+	if err := setHeaders(req, in.Headers); err != nil {
 		return nil, err
+	}
+	if in.Body != "" && req.Header.Get("Content-Type") == "" {
+		kind := "text/plain; charset=utf-8"
+		if looksJSON(in.Body) {
+			kind = jsonType
+		}
+		req.Header.Set("Content-Type", kind)
 	}
 	return req, nil
 }
@@ -126,14 +133,14 @@ var refusedHeaders = []string{
 // acceptTypes is what every request asks for, unless it is given something else.
 const acceptTypes = "text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8"
 
-func setHeaders(req *http.Request, in Input) error {
-	if len(in.Headers) > 50 {
-		return tongs.Errorf(tongs.CodeInvalidArgs, "%d headers are more than the 50 that a request can have here", len(in.Headers))
+func setHeaders(req *http.Request, headers map[string]string) error {
+	if len(headers) > 50 {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "%d headers are more than the 50 that a request can have here", len(headers))
 	}
 	req.Header.Set("User-Agent", UserAgent)
 	req.Header.Set("Accept", acceptTypes)
 	req.Header.Set("Accept-Encoding", acceptEncoding)
-	for name, value := range in.Headers {
+	for name, value := range headers {
 		if slices.Contains(refusedHeaders, http.CanonicalHeaderKey(name)) {
 			return tongs.Errorf(tongs.CodeInvalidArgs, "the header %q cannot be set; leave it out", name)
 		}
@@ -142,13 +149,6 @@ func setHeaders(req *http.Request, in Input) error {
 				short(name))
 		}
 		req.Header.Set(name, value)
-	}
-	if in.Body != "" && req.Header.Get("Content-Type") == "" {
-		kind := "text/plain; charset=utf-8"
-		if looksJSON(in.Body) {
-			kind = "application/json"
-		}
-		req.Header.Set("Content-Type", kind)
 	}
 	return nil
 }
@@ -195,26 +195,10 @@ func (s *set) planFetch(ctx context.Context, v *tongs.View, in Input) (*tongs.Pl
 	if err != nil {
 		return nil, err
 	}
-	target, err := egress.TargetOf(req.URL)
+	effect, found, err := s.judge(ctx, v.State, req, in.parts())
 	if err != nil {
 		return nil, err
 	}
-	effect := target.Effect()
-	effect.Sends = egress.Sends(req)
-	var why []string
-	if target.Special() && !s.opt.Private(target.Name()) {
-		why = append(why, network.WhySpecial)
-	}
-	found := s.secrets().find(in.parts()...)
-	slices.Sort(found)
-	if len(found) > 0 {
-		why = append(why, secretsLeave+strings.Join(found, ", "))
-	}
-	effect.MustAsk = len(why) > 0
-	if carried := s.ledger.weigh(ctx, v.State, req); carried != "" {
-		why, effect.Sends = append(why, carried), true
-	}
-	effect.Why = strings.Join(why, "; ")
 	plan := &tongs.Plan{
 		Effects: []tongs.Effect{effect}, Kind: tongs.KindRead,
 		Message: fmt.Sprintf("%s %s", in.Method, s.secrets().text(shortURL(in.URL))),
@@ -224,9 +208,34 @@ func (s *set) planFetch(ctx context.Context, v *tongs.View, in Input) (*tongs.Pl
 		plan.Message += ", sending " + describeRequest(in)
 	}
 	if effect.Sends {
-		plan.Preview = func(context.Context) (string, error) { return s.previewRequest(req, in), nil }
+		plan.Preview = func(context.Context) (string, error) { return s.previewRequest(req, in.URL, in.Body), nil }
 	}
 	return plan, nil
+}
+
+// judge says what a request reaches and carries out, and which secrets are in its parts.
+func (s *set) judge(ctx context.Context, state tongs.StateView, req *http.Request, parts []part) (effect tongs.Effect, found []string, err error) {
+	target, err := egress.TargetOf(req.URL)
+	if err != nil {
+		return effect, nil, err
+	}
+	effect = target.Effect()
+	effect.Sends = egress.Sends(req)
+	var why []string
+	if target.Special() && !s.opt.Private(target.Name()) {
+		why = append(why, network.WhySpecial)
+	}
+	found = s.secrets().find(parts...)
+	slices.Sort(found)
+	if len(found) > 0 {
+		why = append(why, secretsLeave+strings.Join(found, ", "))
+	}
+	effect.MustAsk = len(why) > 0
+	if carried := s.ledger.weigh(ctx, state, req); carried != "" {
+		why, effect.Sends = append(why, carried), true
+	}
+	effect.Why = strings.Join(why, "; ")
+	return effect, found, nil
 }
 
 // parts are what a request carries out.
@@ -242,7 +251,7 @@ func headerPart(name, value string) part { return part{"the header " + name, nam
 
 // keepBack keeps secrets that a person let go to one host from another that the first one redirects to: headers that hold
 // one are left out, and a request that has one elsewhere is not made.
-func (s *set) keepBack(first *url.URL, next *http.Request, in Input) error {
+func (s *set) keepBack(first *url.URL, next *http.Request, body string) error {
 	from, err := egress.TargetOf(first)
 	if err != nil {
 		return err
@@ -258,7 +267,7 @@ func (s *set) keepBack(first *url.URL, next *http.Request, in Input) error {
 	}
 	parts := []part{{"the address", next.URL.String()}}
 	if next.Body != nil && next.Body != http.NoBody {
-		parts = append(parts, part{"the body", in.Body})
+		parts = append(parts, part{"the body", body})
 	}
 	if found := s.secrets().find(parts...); len(found) > 0 {
 		return tongs.Errorf(tongs.CodeNetworkError, "%s redirects to %s, where %s%s; it is not followed; fetch it by its own address if it is meant",
@@ -289,9 +298,9 @@ func describeRequest(in Input) string {
 const previewBytes = 16 << 10
 
 // previewRequest shows what would be sent, with secrets masked: a question is kept.
-func (s *set) previewRequest(req *http.Request, in Input) string {
+func (s *set) previewRequest(req *http.Request, address, body string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", req.Method, s.secrets().text(in.URL))
+	fmt.Fprintf(&b, "%s %s\n", req.Method, s.secrets().text(address))
 	for _, name := range slices.Sorted(keys(req.Header)) {
 		value := req.Header.Get(name)
 		if egress.Credential(name, value) {
@@ -299,7 +308,7 @@ func (s *set) previewRequest(req *http.Request, in Input) string {
 		}
 		fmt.Fprintf(&b, "%s: %s\n", name, s.secrets().text(value))
 	}
-	if body := in.Body; body != "" {
+	if body != "" {
 		shown := s.secrets().text(body)
 		if len(shown) > previewBytes {
 			shown = strings.ToValidUTF8(shown[:previewBytes], "") + fmt.Sprintf("\n... (%d bytes in all)", len(body))
@@ -319,28 +328,34 @@ func keys[M ~map[K]V, K comparable, V any](m M) func(func(K) bool) {
 	}
 }
 
-func (s *set) timeout(in Input) time.Duration {
-	if in.Timeout <= 0 {
+func (s *set) timeout(seconds int) time.Duration {
+	if seconds <= 0 {
 		return min(s.opt.Timeout, s.opt.MaxTimeout)
 	}
-	return min(time.Duration(in.Timeout)*time.Second, s.opt.MaxTimeout)
+	return min(time.Duration(seconds)*time.Second, s.opt.MaxTimeout)
 }
 
-// fetch runs a call.
-func (s *set) fetch(ctx context.Context, env *tongs.Env, in Input) (Output, error) {
-	ctx = egress.WithTimeout(ctx, s.timeout(in))
-	reader := in.Method == http.MethodGet && !s.opt.IgnoreRobots
-	asking := egress.WithTimeout(ctx, min(robotsTime, s.timeout(in)))
-	secret := len(s.secrets().find(in.parts()...)) > 0
-	var req *http.Request
-	ctx = egress.OnRedirect(ctx, func(next *http.Request) error {
-		if secret {
-			if err := s.keepBack(req.URL, next, in); err != nil {
+// watched is a request whose redirects are looked at.
+type watched struct {
+	first   *url.URL
+	headers map[string]string
+	body    string
+	// secret says that one was found in it.
+	secret bool
+	// asking is the context in which sites are asked what they want read; nil asks none.
+	asking context.Context
+}
+
+// watch returns a context under which redirects of the request get no more than a redirect may.
+func (s *set) watch(ctx context.Context, env *tongs.Env, w *watched) context.Context {
+	return egress.OnRedirect(ctx, func(next *http.Request) error {
+		if w.secret {
+			if err := s.keepBack(w.first, next, w.body); err != nil {
 				return err
 			}
 		}
-		if next.URL.Host != req.URL.Host { // they were given for the first host
-			for name := range in.Headers {
+		if next.URL.Host != w.first.Host { // they were given for the first host
+			for name := range w.headers {
 				switch http.CanonicalHeaderKey(name) {
 				case "Accept", "Accept-Language", "Content-Type":
 				default:
@@ -349,11 +364,23 @@ func (s *set) fetch(ctx context.Context, env *tongs.Env, in Input) (Output, erro
 			}
 		}
 		s.ledger.learn(sessionOf(ctx, env.State), next.URL)
-		if reader {
-			return s.robots.allow(asking, env.HTTP, next.URL)
+		if w.asking != nil {
+			return s.robots.allow(w.asking, env.HTTP, next.URL)
 		}
 		return nil
 	})
+}
+
+// fetch runs a call.
+func (s *set) fetch(ctx context.Context, env *tongs.Env, in Input) (Output, error) {
+	ctx = egress.WithTimeout(ctx, s.timeout(in.Timeout))
+	reader := in.Method == http.MethodGet && !s.opt.IgnoreRobots
+	asking := egress.WithTimeout(ctx, min(robotsTime, s.timeout(in.Timeout)))
+	w := watched{headers: in.Headers, body: in.Body, secret: len(s.secrets().find(in.parts()...)) > 0}
+	if reader {
+		w.asking = asking
+	}
+	ctx = s.watch(ctx, env, &w)
 	req, err := request(ctx, in)
 	if err != nil {
 		return Output{}, err
@@ -362,8 +389,9 @@ func (s *set) fetch(ctx context.Context, env *tongs.Env, in Input) (Output, erro
 	if err != nil {
 		return Output{}, err
 	}
+	w.first = req.URL
 	if req = req.WithContext(weighed); reader {
-		first := egress.WithTimeout(weighed, min(robotsTime, s.timeout(in)))
+		first := egress.WithTimeout(weighed, min(robotsTime, s.timeout(in.Timeout)))
 		if err := s.robots.allow(first, env.HTTP, req.URL); err != nil {
 			return Output{}, err
 		}

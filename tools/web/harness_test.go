@@ -30,6 +30,8 @@ type setup struct {
 	tool  tongs.Tool
 	rules []tongs.Rule
 	mode  tongs.Mode
+	// files gives the tools a workspace, which web_fetch and web_search do not need.
+	files bool
 	// nobody leaves nobody to ask; answer answers, nil approves once.
 	nobody bool
 	answer func(approval.Question) approval.Answer
@@ -78,7 +80,9 @@ func newBench(t testing.TB, s setup) *bench {
 		s.egress.Backoff = func(int) time.Duration { return 0 }
 	}
 	opt.Audit, opt.HTTP = b.log, egress.New(s.egress).HTTP
-	opt.Workspace, opt.Output = nil, output.Bounds{} // the web needs no files
+	if !s.files {
+		opt.Workspace, opt.Output = nil, output.Bounds{}
+	}
 	b.Build(opt, tools...)
 	return b
 }

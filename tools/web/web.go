@@ -1,4 +1,5 @@
-// Package web holds the tools web_fetch and web_search: pages as clean text, and where to find them.
+// Package web holds the tools web_fetch, web_search and http_request: pages as clean text, where to find them, and requests of
+// any kind.
 //
 // What a page hides from its readers is hidden from the model too: comments, scripts, hidden and invisible elements, and
 // characters that nobody sees. Sizes, times and redirects are bounded; what is sent out is asked for each time, and
@@ -18,8 +19,9 @@ const Toolset = "web"
 
 // The names of the tools.
 const (
-	FetchTool  = "web_fetch"
-	SearchTool = "web_search"
+	FetchTool   = "web_fetch"
+	SearchTool  = "web_search"
+	RequestTool = "http_request"
 )
 
 // UserAgent is how requests introduce themselves.
@@ -93,15 +95,17 @@ type set struct {
 	cache  *cache
 	robots *robots
 	ledger *ledger
+	bodies *bodies
 	// secrets knows the user's values. Making it costs time that a call of another tool need not spend.
 	secrets func() *scanner
 }
 
-// Tools returns web_fetch and web_search.
+// Tools returns web_fetch, web_search and http_request.
 func Tools(opt Options) ([]tongs.Tool, error) {
 	s := &set{opt: opt.withDefaults()}
 	s.cache = &cache{max: s.opt.CacheBytes, now: s.opt.Now}
 	s.robots = &robots{now: s.opt.Now}
+	s.bodies = &bodies{}
 	s.ledger = newLedger(s.opt.FreeBytes, s.opt.FreeTotal)
 	s.secrets = sync.OnceValue(func() *scanner { return newScanner(secrets.New(s.opt.Environ), s.opt.Environ) })
 	fetch, err := s.fetchTool()
@@ -112,5 +116,9 @@ func Tools(opt Options) ([]tongs.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []tongs.Tool{fetch, search}, nil
+	send, err := s.requestTool()
+	if err != nil {
+		return nil, err
+	}
+	return []tongs.Tool{fetch, search, send}, nil
 }
