@@ -271,7 +271,7 @@ func (x *run) one(ctx context.Context, scoped tongs.Caller, t *task, reason stri
 	res := scoped.Call(ctx, call)
 	t.note.Took = time.Since(began)
 	x.finish(ctx, t, res)
-	told.CallNote, told.Content = t.note, res.Content
+	told.CallNote, told.Content, told.Display = t.note, res.Content, res.Display
 	x.event(Event{Type: EventResult, Call: &told})
 }
 

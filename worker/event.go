@@ -49,6 +49,8 @@ type CallEvent struct {
 	Args string `json:"args,omitempty"`
 	// Content is what the model is told.
 	Content string `json:"content,omitempty"`
+	// Display is what a person sees; empty means Content.
+	Display string `json:"display,omitempty"`
 	// Delegated marks a call of another worker.
 	Delegated bool `json:"delegated,omitempty"`
 }

@@ -375,6 +375,19 @@ func TestLockDirectoryMustBeOurs(t *testing.T) {
 	wantCode(t, err, tongs.CodeConfigError)
 }
 
+func TestLocksWhereTheCacheCannotBeWritten(t *testing.T) {
+	state, home := t.TempDir(), t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
+	if got := LockDirOr(state); got != filepath.Join(home, "cache", "tongs", "locks") {
+		t.Errorf("locks in %s", got)
+	}
+	must(t, os.WriteFile(filepath.Join(home, "file"), nil, 0o600))
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, "file"))
+	if got := LockDirOr(state); got != filepath.Join(state, "locks") {
+		t.Errorf("locks in %s", got)
+	}
+}
+
 func TestDefaultLockDirectory(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)

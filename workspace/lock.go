@@ -94,9 +94,26 @@ func (w *Workspace) lock(ctx context.Context, paths ...tongs.Path) (func(), erro
 	return unlock, nil
 }
 
-// LockHosts is [Workspace.LockAll] for whoever has no workspace: it locks absolute paths of this machine.
-func LockHosts(ctx context.Context, hosts ...string) (unlock func(), err error) {
-	dir, err := lockDirectory("")
+// LockDirOr returns the directory of locks in the user's cache, which all processes of a user share, or, where nothing can be
+// written there, one in fallback.
+func LockDirOr(fallback string) string {
+	dir, err := os.UserCacheDir()
+	if err == nil {
+		dir = filepath.Join(dir, "tongs", "locks")
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			_, err = umaskIn(dir) // makes a file
+		}
+	}
+	if err != nil {
+		return filepath.Join(fallback, "locks")
+	}
+	return dir
+}
+
+// LockHosts is [Workspace.LockAll] for whoever has no workspace: it locks absolute paths of this machine. LockDir is as in
+// [Options].
+func LockHosts(ctx context.Context, lockDir string, hosts ...string) (unlock func(), err error) {
+	dir, err := lockDirectory(lockDir)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,7 @@ import (
 // Printer is where a command writes: results to Out, everything else to Err.
 type Printer struct {
 	Out, Err io.Writer
-	// shown is what a call streamed to the terminal that its result goes to as well.
-	shown strings.Builder
+	shown    streamed
 }
 
 // JSON writes v as one line.

@@ -1,33 +1,70 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/programoutput"
 	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
-// maxShown is how much of what a call streamed to a terminal is remembered, so as not to show it twice.
-const maxShown = 64 << 10
+// maxShown and maxTail are how much of the beginning and the end of what a call streamed is remembered, so as not to show it twice.
+const (
+	maxShown = 64 << 10
+	maxTail  = 1 << 10
+)
 
-// Sink shows the updates of a running call on standard error.
+// streamed is what a call streamed to the terminal that its result goes to as well, without colours.
+type streamed struct {
+	head, tail string
+	cut        bool
+}
+
+func (s *streamed) add(text string) {
+	if s.cut = s.cut || len(s.head)+len(text) > maxShown; !s.cut {
+		s.head += text
+	}
+	s.tail += text
+	s.tail = s.tail[max(0, len(s.tail)-maxTail):]
+}
+
+// after returns what of a text comes after what was streamed; ok is false where the text does not contain it.
+func (s *streamed) after(text string) (rest string, ok bool) {
+	if s.tail == "" {
+		return "", false
+	}
+	if !s.cut {
+		return strings.CutPrefix(text, strings.TrimSuffix(s.head, "\n"))
+	}
+	end := strings.TrimSuffix(s.tail, "\n")
+	at := strings.LastIndex(text, end)
+	if at < 0 {
+		return "", false
+	}
+	return text[at+len(end):], true
+}
+
+// Sink shows the updates of a running call on standard error: titles always, output only to a terminal, and not where
+// standard output is a pipe, since whoever reads it gets the same text in the end.
 func (p *Printer) Sink(format string) func(tongs.Update) {
 	if format == "json" {
 		return nil
 	}
-	live := terminal.IsTerminal(p.Err)
-	both := live && terminal.IsTerminal(p.Out)
+	live, both := terminal.IsTerminal(p.Err) && !isPipe(p.Out), terminal.IsTerminal(p.Out)
 	return func(u tongs.Update) {
 		switch {
-		case u.Text != "" && live:
-			text := terminal.CleanLines(u.Text)
-			fmt.Fprint(p.Err, text)
-			if both && p.shown.Len()+len(text) <= maxShown {
-				p.shown.WriteString(text)
-			}
+		case u.Text != "" && !live:
 		case u.Text != "":
-			fmt.Fprint(p.Err, u.Text)
+			text := programoutput.Shown(u.Text)
+			fmt.Fprint(p.Err, text)
+			if both {
+				p.shown.add(programoutput.Uncoloured(text))
+			}
 		case u.Waiting != "": // the question itself is shown by whoever asks it
 		case u.Title != "" && u.Total > 0:
 			fmt.Fprintf(p.Err, "%s (%g of %g)\n", terminal.Clean(u.Title), u.Done, u.Total)
@@ -35,6 +72,15 @@ func (p *Printer) Sink(format string) func(tongs.Update) {
 			fmt.Fprintln(p.Err, terminal.Clean(u.Title))
 		}
 	}
+}
+
+func isPipe(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	fi, err := f.Stat()
+	return err == nil && fi.Mode()&fs.ModeNamedPipe != 0
 }
 
 // Failed is the result of a call that could not be made.
@@ -51,13 +97,15 @@ func (p *Printer) Result(res *tongs.Result, format string) error {
 		return p.JSON(ResultJSON(res))
 	}
 	if res.Error != nil {
-		if partial := strings.TrimPrefix(res.Content, res.Error.Error()); strings.TrimSpace(partial) != "" {
-			p.Content(strings.TrimPrefix(partial, "\n"))
+		if made := partial(res); made != "" {
+			if err := p.content(made, res.Display); err != nil {
+				return err
+			}
 		}
 		fmt.Fprintf(p.Err, "tongs: %s\n", terminal.CleanLines(res.Error.Error()))
 		return nil
 	}
-	if err := p.Content(res.Content); err != nil {
+	if err := p.content(res.Content, res.Display); err != nil {
 		return err
 	}
 	for _, at := range res.Attachments {
@@ -70,11 +118,25 @@ func (p *Printer) Result(res *tongs.Result, format string) error {
 	return nil
 }
 
-// Content writes content as it is, or, to a terminal, without what the terminal would act on.
-func (p *Printer) Content(content string) error {
+// partial is what the content of a failed call has beside its error.
+func partial(res *tongs.Result) string {
+	made := strings.TrimPrefix(res.Content, res.Error.Error())
+	if strings.TrimSpace(made) == "" {
+		return ""
+	}
+	return strings.TrimPrefix(made, "\n")
+}
+
+// Content writes a text as it is, or, to a terminal, without what the terminal would act on.
+func (p *Printer) Content(text string) error { return p.content(text, "") }
+
+// content writes what a call came to: to a terminal as a person should see it, without what it has shown already.
+func (p *Printer) content(content, display string) error {
 	if terminal.IsTerminal(p.Out) {
-		content = strings.TrimPrefix(terminal.CleanLines(content), strings.TrimSuffix(p.shown.String(), "\n"))
-		content = strings.TrimPrefix(content, "\n")
+		content = terminal.CleanLines(cmp.Or(programoutput.Uncoloured(display), content))
+		if rest, ok := p.shown.after(content); ok {
+			content = strings.TrimPrefix(rest, "\n")
+		}
 	}
 	if content != "" && !strings.HasSuffix(content, "\n") {
 		content += "\n"
@@ -94,10 +156,11 @@ func ResultJSON(res *tongs.Result) any {
 			OK          bool               `json:"ok"`
 			Title       string             `json:"title"`
 			Content     string             `json:"content"`
+			Display     string             `json:"display,omitempty"`
 			Value       any                `json:"value"`
 			Metadata    map[string]any     `json:"metadata"`
 			Attachments []tongs.Attachment `json:"attachments"`
-		}{true, res.Title, res.Content, rawOrNil(res.Value), metadata, List(res.Attachments)}
+		}{true, res.Title, res.Content, res.Display, rawOrNil(res.Value), metadata, List(res.Attachments)}
 	}
 	details := res.Error.Details
 	if details == nil {
@@ -111,11 +174,14 @@ func ResultJSON(res *tongs.Result) any {
 	failed := struct {
 		OK    bool `json:"ok"`
 		Error any  `json:"error"`
-		// Value is what a call made before it failed, such as the partial output of a command; Metadata is of that.
+		// Content is what the model sees beside the error. Value is what a call made before it failed, such as the partial
+		// output of a command.
+		Content  string         `json:"content,omitempty"`
+		Display  string         `json:"display,omitempty"`
 		Value    any            `json:"value,omitempty"`
 		Metadata map[string]any `json:"metadata,omitempty"`
-	}{OK: false, Error: failure}
-	if len(res.Value) > 0 {
+	}{OK: false, Error: failure, Content: partial(res), Display: res.Display}
+	if len(res.Value) > 0 || failed.Content != "" {
 		failed.Value, failed.Metadata = rawOrNil(res.Value), metadata
 	}
 	return failed

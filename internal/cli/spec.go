@@ -14,9 +14,15 @@ import (
 func (p *Printer) Tools(specs []*tongs.Spec) error {
 	rows := make([][]string, 0, len(specs))
 	for _, s := range specs {
-		rows = append(rows, []string{s.Name, s.Needs.String(), s.Default.String(), s.Description})
+		rows = append(rows, []string{s.Name, s.Needs.String(), s.Default.String(), inShort(s.Description)})
 	}
 	return p.Table([]string{"TOOL", "NEEDS", "DEFAULT", "DESCRIPTION"}, rows)
+}
+
+// inShort is the first paragraph of a description, in one line.
+func inShort(description string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(description), "\n\n")
+	return strings.Join(strings.Fields(first), " ")
 }
 
 // Spec shows a tool: its manual, permissions and arguments.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
 // screenHead and screenTail are how much of the output a person is shown with its colours, in bytes.
@@ -23,24 +25,31 @@ type Screen struct {
 	head []byte
 	tail []byte
 	size int64
+	// streams is how many of the writers wrote something.
+	streams int
 }
 
 // Tee returns a writer that writes to w and to the screen.
-func (s *Screen) Tee(w io.Writer) io.Writer { return &tee{s, w} }
+func (s *Screen) Tee(w io.Writer) io.Writer { return &tee{screen: s, w: w} }
 
 type tee struct {
 	screen *Screen
+	wrote  bool
 	w      io.Writer
 }
 
 func (t *tee) Write(p []byte) (int, error) {
-	t.screen.keep(p)
+	t.screen.keep(p, !t.wrote && len(p) > 0)
+	t.wrote = t.wrote || len(p) > 0
 	return t.w.Write(p)
 }
 
-func (s *Screen) keep(p []byte) {
+func (s *Screen) keep(p []byte, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if first {
+		s.streams++
+	}
 	s.size += int64(len(p))
 	n := min(len(p), screenHead-len(s.head))
 	s.head = append(s.head, p[:n]...)
@@ -55,7 +64,7 @@ func (s *Screen) keep(p []byte) {
 }
 
 // Text returns what was written, with colours and without any other power over a terminal. It is empty where the
-// output has no colours, and where it is not text: then there is nothing to show beyond what a model sees.
+// output is not text, and where one stream has no colours: then there is nothing to show beyond what a model sees.
 func (s *Screen) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +74,7 @@ func (s *Screen) Text() string {
 		text += fmt.Sprintf("\n[%d bytes left out]\n", left)
 	}
 	text += string(tail)
-	if strings.IndexByte(text, 0) >= 0 || !colour.MatchString(text) {
+	if strings.IndexByte(text, 0) >= 0 || s.streams < 2 && !colour.MatchString(text) {
 		return ""
 	}
 	return Colours(text)
@@ -129,3 +138,19 @@ func Plain(text string) string {
 }
 
 func hidden(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
+
+// Shown is text for a person's terminal: its colours stay, and what else a terminal would act on becomes visible.
+func Shown(text string) string {
+	text = Colours(text)
+	var b strings.Builder
+	from := 0
+	for _, at := range colour.FindAllStringIndex(text, -1) {
+		b.WriteString(cleantext.Lines(text[from:at[0]]) + text[at[0]:at[1]])
+		from = at[1]
+	}
+	b.WriteString(cleantext.Lines(text[from:]))
+	return b.String()
+}
+
+// Uncoloured is text without colours.
+func Uncoloured(text string) string { return colour.ReplaceAllString(text, "") }

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 
+	"github.com/tongs-ai/tongs/internal/programoutput"
 	"github.com/tongs-ai/tongs/tools/todo"
 	"github.com/tongs-ai/tongs/worker"
 )
@@ -269,6 +270,9 @@ func (s *liveScreen) finish(e worker.Event) {
 	for _, ch := range e.Call.Changed {
 		lines = append(lines, s.diff(ch.Diff, &left)...)
 	}
+	if len(e.Call.Changed) == 0 && e.Call.Display != "" {
+		lines = append(lines, s.some(CleanLines(programoutput.Uncoloured(e.Call.Display)), &left, func(line string) string { return line })...)
+	}
 	s.settle(lines...)
 }
 
@@ -281,16 +285,21 @@ func (s *liveScreen) dim(text string) string {
 }
 
 // diff is a difference in colour, as much as may be shown.
-func (s *liveScreen) diff(text string, left *int) (lines []string) {
+func (s *liveScreen) diff(text string, left *int) []string {
 	style := diffStyle(s.md.palette)
-	all := split(strings.TrimRight(CleanLines(text), "\n"))
+	return s.some(CleanLines(text), left, func(line string) string { return style(line).Render(line) })
+}
+
+// some are the lines of a text, as many as may be shown, each at most as wide as the screen.
+func (s *liveScreen) some(text string, left *int, render func(string) string) (lines []string) {
+	all := split(strings.TrimRight(text, "\n"))
 	for i, line := range all {
 		if *left <= 0 {
 			return append(lines, s.md.faint.Render(fmt.Sprintf("  │ … %s", Plural(len(all)-i, "more line"))))
 		}
 		*left--
-		line = strings.ReplaceAll(line, "\t", "    ")
-		lines = append(lines, s.md.faint.Render("  │ ")+style(line).Render(ansi.Truncate(line, max(1, s.columns()-4), "…")))
+		line = ansi.Truncate(strings.ReplaceAll(line, "\t", "    "), max(1, s.columns()-4), "…")
+		lines = append(lines, s.md.faint.Render("  │ ")+render(line))
 	}
 	return lines
 }

@@ -36,6 +36,8 @@ type Late struct {
 	waiting attendance.Room
 	mu      sync.Mutex
 	present map[string]func()
+	// locks is where the locks of files are that this user's processes share.
+	locks string
 	// rules finds the rules that changes must still be allowed by when they are made; nil makes none.
 	rules *lateRules
 }
@@ -47,7 +49,7 @@ var (
 
 // newLate makes one that opens the journal of a state directory when it needs it.
 func newLate(questions *state.Questions, log audit.Log, previews *approval.Previews, stateDir string) *Late {
-	return &Late{Questions: questions, log: log, previews: previews, sessions: sessionsIn(stateDir), waiting: AttendanceIn(stateDir), open: func() (*journal.Journal, func() error, error) {
+	return &Late{Questions: questions, log: log, previews: previews, sessions: sessionsIn(stateDir), waiting: AttendanceIn(stateDir), locks: workspace.LockDirOr(stateDir), open: func() (*journal.Journal, func() error, error) {
 		j, err := OpenJournal(stateDir, nil)
 		if err != nil {
 			return nil, nil, err
@@ -357,7 +359,7 @@ func (a *applying) commit(ctx context.Context, w *changeset.Waiting, keep []stri
 	}
 	turn, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	unlock, err := workspace.LockHosts(turn, hosts...)
+	unlock, err := workspace.LockHosts(turn, a.locks, hosts...)
 	if err != nil {
 		return nil, fmt.Errorf("a call is changing the same files: %w", err)
 	}

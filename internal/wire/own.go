@@ -55,6 +55,7 @@ func (h Host) OpenOwn(ctx context.Context, cmd *tongs.Command) (_ *Own, err erro
 	repository := findRepository(p.Workspace)
 	o.workspace, err = workspace.Open(workspace.Options{
 		Dir: p.Workspace, Cap: p.Limit, Roots: zoneRoots(cfg), Private: []string{p.StateDir, p.ConfigDir}, Repository: repository.Dir,
+		LockDir: workspace.LockDirOr(p.StateDir),
 	})
 	if err != nil {
 		return nil, err

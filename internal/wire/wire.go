@@ -224,7 +224,7 @@ func (s *System) connect(opt *engine.Options) (*confine.Confiner, error) {
 	repository := findRepository(s.Place.Workspace)
 	s.Files, err = workspace.Open(workspace.Options{
 		Dir: s.Place.Workspace, Cap: s.Limit, Roots: roots, Private: []string{s.StateDir, s.ConfigDir}, Journal: s.Journal,
-		Repository: repository.Dir, Through: s.Config.Sandbox.Paths(s.Place.Workspace),
+		Repository: repository.Dir, Through: s.Config.Sandbox.Paths(s.Place.Workspace), LockDir: workspace.LockDirOr(s.StateDir),
 	})
 	if err != nil {
 		return nil, err

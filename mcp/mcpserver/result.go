@@ -18,6 +18,8 @@ const (
 	MetaDetails = "ai.tongs/details"
 	// MetaTitle is a summary of the result, for lists.
 	MetaTitle = "ai.tongs/title"
+	// MetaDisplay is what a person should see instead of the content: a diff, or output with its colours.
+	MetaDisplay = "ai.tongs/display"
 )
 
 // result is a result as a client sees it.
@@ -25,6 +27,9 @@ func (s *Server) result(sess *session, tool string, res *tongs.Result) *mcp.Call
 	out := &mcp.CallToolResult{IsError: res.Error != nil, Meta: mcp.Meta{}}
 	if res.Title != "" {
 		out.Meta[MetaTitle] = res.Title
+	}
+	if strings.TrimSpace(res.Display) != "" && strings.TrimSpace(res.Display) != strings.TrimSpace(res.Content) {
+		out.Meta[MetaDisplay] = res.Display
 	}
 	if res.Error != nil {
 		out.Meta[MetaError] = res.Error.Code

@@ -112,6 +112,18 @@ const (
 	maxNearSeen = 2000
 )
 
+// needDir fails where the directory of a new file is missing and is not to be made.
+func needDir(v tongs.FileView, p tongs.Path, make bool) error {
+	if make {
+		return nil
+	}
+	version, err := v.Version(p.Dir())
+	if err != nil || version != tongs.Absent {
+		return err
+	}
+	return tongs.Errorf(tongs.CodeFileNotFound, "the directory %s does not exist; set createDirs to make it", p.Dir())
+}
+
 // planRead is the plan of a call that only reads p. Where p does not exist the call looks for names like it, in the
 // nearest directory that does.
 func planRead(v tongs.FileView, p tongs.Path, message string) *tongs.Plan {

@@ -43,7 +43,7 @@ func (o InfoOutput) Present(r *tongs.Result) {
 	fact("path", showName(o.Path))
 	fact("type", string(o.Type))
 	if o.Type == tongs.FileRegular {
-		fact("size", fmt.Sprintf("%s (%d)", text.Size(o.Size), o.Size))
+		fact("size", exactSize(o.Size))
 	}
 	fact("modified", o.Modified.Format(time.RFC3339))
 	fact("mode", o.Mode)
@@ -56,6 +56,15 @@ func (o InfoOutput) Present(r *tongs.Result) {
 	}
 	fact("kind", o.Kind)
 	r.Title, r.Content = o.Path, strings.TrimSuffix(b.String(), "\n")
+}
+
+// exactSize is a size in a readable unit, with its bytes where those tell more.
+func exactSize(n int64) string {
+	size := text.Size(n)
+	if strings.HasSuffix(size, "bytes") || strings.HasSuffix(size, "byte") {
+		return size
+	}
+	return fmt.Sprintf("%s (%d bytes)", size, n)
 }
 
 // ExistsOutput is the value of file_exists.

@@ -88,7 +88,7 @@ func lookMove(v tongs.FileView, in MoveInput) (m moving, err error) {
 	}
 	m.to = tongs.FileInfo{Path: to}
 	if m.toVersion == tongs.Absent {
-		return m, nil
+		return m, needDir(v, to, in.CreateDirs)
 	}
 	if m.to, err = v.Stat(to); err != nil {
 		return m, err

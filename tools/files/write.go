@@ -88,7 +88,7 @@ func (t *tools) lookWrite(ctx context.Context, v tongs.FileView, state tongs.Sta
 		return nil, err
 	}
 	if !w.exists() {
-		return w, nil
+		return w, needDir(v, w.path, in.CreateDirs)
 	}
 	if w.info, err = statFile(v, w.path); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestWriteCreatesFreelyAndAsksToOverwrite(t *testing.T) {
 
 func TestWriteWithoutDirectories(t *testing.T) {
 	b := newBench(t, setup{})
-	b.fails(tongs.CodeFileNotFound, "", "write_file", args{"path": "a/b", "content": "", "createDirs": false})
+	b.fails(tongs.CodeFileNotFound, "the directory a does not exist; set createDirs to make it", "write_file", args{"path": "a/b", "content": "", "createDirs": false})
 	if b.Exists("a") {
 		t.Error("a was created")
 	}
