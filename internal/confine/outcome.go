@@ -390,7 +390,10 @@ func (c *commands) commit(ctx context.Context, set *changeset.Set, keep []tongs.
 	head := c.head()
 	head.Whole = undoable(keep)
 	for _, r := range recorded {
-		if slices.ContainsFunc(keep, func(k tongs.Change) bool { return k.Repository && k.Path == r.Dir }) {
+		if slices.ContainsFunc(keep, func(k tongs.Change) bool {
+			_, in := r.Below(k.Path)
+			return k.Repository && k.Path == r.Dir || r.Listed && in
+		}) {
 			head.Repositories = append(head.Repositories, r)
 		}
 	}

@@ -72,6 +72,7 @@ func (o *outcome) repositories(changes []tongs.Change) (list []tongs.Change, not
 		case happened == nil:
 		case happened.Strange != "":
 			notes = append(notes, fmt.Sprintf("in %s more changed than what git records: %s", dir, happened.Strange))
+			o.recorded = append(o.recorded, journal.Repository{Dir: dir, Listed: true, False: happened.False})
 		case happened.Idle:
 			for _, c := range group {
 				changes = slices.DeleteFunc(changes, func(t tongs.Change) bool { return t.Path == c.Path })
@@ -80,7 +81,7 @@ func (o *outcome) repositories(changes []tongs.Change) (list []tongs.Change, not
 		default:
 			changes = fold(changes, dir, happened, links[dir])
 			o.set.Fold(dir, happened.Does)
-			o.recorded = append(o.recorded, journal.Repository{Dir: dir, Does: happened.Does, Refs: happened.Refs, Slight: happened.Slight})
+			o.recorded = append(o.recorded, journal.Repository{Dir: dir, Does: happened.Does, Slight: happened.Slight})
 		}
 	}
 	slices.Sort(notes)
@@ -120,7 +121,7 @@ func (o *outcome) compare(dir tongs.Path, group []*changeset.Change, links map[t
 			return nil, nil
 		}
 		_, name, _ := gitDirOf(c.Path)
-		r.Changes = append(r.Changes, gitChange(name, c))
+		r.Changes = append(r.Changes, gitChanges(name, c)...)
 	}
 	before, after, done, err := o.set.Sides(dir)
 	if err != nil {
@@ -176,22 +177,27 @@ func (o *outcome) linked(gitfile, to string) (tongs.Path, bool) {
 	return at, false
 }
 
-// gitChange is a change in the words of gitrepo.
-func gitChange(name string, c *changeset.Change) gitrepo.Change {
-	g := gitrepo.Change{Name: name, Kind: gitrepo.Modified}
-	plain := func(s journal.State) bool {
-		return s.Type == journal.Absent || s.Type == journal.Dir || s.Type == journal.File
+// gitChanges is a change in the words of gitrepo. Where a directory makes room for a file, or a file for a directory, one went and
+// the other came.
+func gitChanges(name string, c *changeset.Change) []gitrepo.Change {
+	change := func(kind gitrepo.Kind, states ...journal.State) gitrepo.Change {
+		g := gitrepo.Change{Name: name, Kind: kind, Dir: states[0].Type == journal.Dir}
+		for _, s := range states {
+			g.Odd = g.Odd || s.Type != journal.Dir && s.Type != journal.File
+		}
+		g.Odd = g.Odd || kind != gitrepo.Deleted && c.After.Type == journal.File && c.After.Mode&0o111 != 0
+		return g
 	}
-	switch c.Kind {
-	case changeset.Added:
-		g.Kind = gitrepo.Added
-	case changeset.Deleted:
-		g.Kind = gitrepo.Deleted
+	switch {
+	case c.Kind == changeset.Added:
+		return []gitrepo.Change{change(gitrepo.Added, c.After)}
+	case c.Kind == changeset.Deleted:
+		return []gitrepo.Change{change(gitrepo.Deleted, c.Before)}
+	case c.Before.Type != c.After.Type:
+		return []gitrepo.Change{change(gitrepo.Deleted, c.Before), change(gitrepo.Added, c.After)}
+	default:
+		return []gitrepo.Change{change(gitrepo.Modified, c.Before, c.After)}
 	}
-	g.Dir = c.Before.Type == journal.Dir || c.After.Type == journal.Dir
-	g.Odd = !plain(c.Before) || !plain(c.After) || g.Kind == gitrepo.Modified && c.Before.Type != c.After.Type ||
-		c.After.Type == journal.File && c.After.Mode&0o111 != 0
-	return g
 }
 
 // worktree returns which worktree of the repository at host the workspace is in, and where in its work tree.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -63,8 +64,8 @@ type Outcome struct {
 	Grave bool
 	// Slight says that nothing has another meaning than before, Idle that nothing but the index was written at all.
 	Slight, Idle bool
-	// Refs are those that have another value.
-	Refs []RefChange
+	// False says that objects came that are not what their names say, or may not be.
+	False bool
 }
 
 // RefChange is a ref with another value. An empty one is that of a ref that is not there.
@@ -105,20 +106,11 @@ func Compare(r Repository) *Outcome {
 			return out
 		}
 	}
-	out.Refs = c.refs()
-	for _, ch := range r.Changes {
-		if why := c.strange(ch); why != "" {
-			out.Strange = fmt.Sprintf("%s: %s", clean(ch.Name), why)
-			return out
-		}
+	refs := Differing(c.old.refs, c.now.refs)
+	if c.why(refs, out); out.Strange != "" {
+		return out
 	}
-	for _, ref := range out.Refs {
-		if why := c.strangeRef(ref); why != "" {
-			out.Strange = fmt.Sprintf("%s: %s", clean(ref.Name), why)
-			return out
-		}
-	}
-	c.describe(out.Refs)
+	c.describe(refs)
 	slices.SortStableFunc(c.lines, func(a, b said) int { return a.rank - b.rank })
 	for i, line := range c.lines {
 		out.Does, out.Grave = append(out.Does, line.text), out.Grave || i == 0 && line.rank == 0
@@ -134,20 +126,40 @@ func Compare(r Repository) *Outcome {
 	return out
 }
 
-// refs are the refs that have another value, by name.
-func (c *comparison) refs() (list []RefChange) {
-	names := map[string]bool{}
-	for _, refs := range []map[string]string{c.old.refs, c.now.refs} {
-		for name := range refs {
-			names[name] = true
+// why finds out what is not merely git's own record. Objects are looked at in any case: whoever takes back the rest leaves those
+// that are what their names say.
+func (c *comparison) why(refs []RefChange, out *Outcome) {
+	for _, ch := range c.Changes {
+		grown := ch.Kind == Added && Restore(ch.Name) == Grown
+		if out.Strange != "" && (out.False || !grown) {
+			continue
+		}
+		if why := c.strange(ch); why != "" {
+			out.False = out.False || grown
+			if out.Strange == "" {
+				out.Strange = fmt.Sprintf("%s: %s", clean(ch.Name), why)
+			}
 		}
 	}
-	for name := range names {
-		if was, is := c.old.refs[name], c.now.refs[name]; was != is {
+	for _, ref := range refs {
+		if out.Strange != "" {
+			return
+		}
+		if why := c.strangeRef(ref); why != "" {
+			out.Strange = fmt.Sprintf("%s: %s", clean(ref.Name), why)
+		}
+	}
+}
+
+// Differing are the refs that have another value, by name.
+func Differing(old, now map[string]string) (list []RefChange) {
+	names := maps.Clone(old)
+	maps.Copy(names, now)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if was, is := old[name], now[name]; was != is {
 			list = append(list, RefChange{name, was, is})
 		}
 	}
-	slices.SortFunc(list, func(a, b RefChange) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -346,42 +358,6 @@ func plainPath(name string) bool {
 		}
 	}
 	return true
-}
-
-// strangeLog says why a reflog is not the earlier one with more lines. That of a branch that went may go, and that of the stash
-// is the list of stashes.
-func (c *comparison) strangeLog(ch Change, text string) string {
-	name := strings.TrimPrefix(patterns().worktree.ReplaceAllString(ch.Name, ""), "logs/")
-	if name == "refs/stash" {
-		return c.strangeLogLines(text)
-	}
-	before, err := readFile(c.Before, ch.Name, maxIndex)
-	if ch.Kind == Added {
-		before, err = nil, nil
-	}
-	if err != nil {
-		return err.Error()
-	}
-	rest, longer := strings.CutPrefix(text, string(before))
-	if !longer {
-		_, was := c.old.refs[name]
-		_, is := c.now.refs[name]
-		if name == "HEAD" && c.now.exists(path.Join(path.Dir(path.Dir(ch.Name)), "HEAD")) || was && is {
-			return "lines of the reflog went"
-		}
-		rest = text
-	}
-	return c.strangeLogLines(rest)
-}
-
-func (c *comparison) strangeLogLines(text string) string {
-	for line := range strings.Lines(text) {
-		words := strings.SplitN(line, " ", 3)
-		if len(words) != 3 || !isID(words[0]) || !isID(words[1]) || !strings.HasSuffix(line, "\n") {
-			return whyContent
-		}
-	}
-	return ""
 }
 
 // strangeProgress says why a file may make git run something when it goes on.

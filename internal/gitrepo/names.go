@@ -121,29 +121,28 @@ func Record(name string) bool {
 // Restoring is how a file of a git directory is taken back.
 type Restoring uint8
 
-// The ways. What is left stays as it is: objects are only ever added, and refs are restored by value. What is optional is only
-// restored where nobody wrote to it since: it tells of the past, and nothing depends on it.
+// The ways. Refs are left, since they are restored by value, and so are objects that came: nothing but Grown tells these from
+// objects that went or changed. What is optional is only restored where nobody wrote to it since: it tells of the past, and
+// nothing depends on it.
 const (
 	Exact Restoring = iota
 	Left
+	Grown
 	Optional
 )
 
-// Restore returns how the file of that name below a git directory is taken back.
+// Restore returns how the file or directory of that name below a git directory is taken back.
 func Restore(name string) Restoring {
 	kind, own := partOf(name)
 	switch {
-	case kind == object, kind == packfile, kind == packed, kind == ref && own == name, strings.HasPrefix(name, "objects/"), strings.HasPrefix(name, "refs/"):
+	case kind == object, kind == packfile, patterns().pair.MatchString(name):
+		return Grown
+	case kind == packed, strings.HasPrefix(name, "refs/"):
 		return Left
 	case kind == reflog && name != "logs/refs/stash", kind == message && !strings.HasPrefix(own, "MERGE_"), own == "ORIG_HEAD", own == "AUTO_MERGE":
 		return Optional
 	}
 	return Exact
-}
-
-// IsObject reports whether the file or directory of that name below a git directory is one of objects.
-func IsObject(name string) bool {
-	return patterns().loose.MatchString(name) || patterns().pair.MatchString(name) || patterns().pack.MatchString(name)
 }
 
 // IsIndex reports whether the file of that name below a git directory is an index.

@@ -29,15 +29,13 @@ func IndexDigest(r io.Reader) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Has reports whether a git directory has an object. One that borrows objects from elsewhere is taken to have it.
-func Has(files fs.FS, id string) bool {
+// Has returns what reports whether a git directory has an object, and what closes it. One that borrows objects from elsewhere is
+// taken to have all.
+func Has(files fs.FS) (has func(id string) bool, done func()) {
 	o := newObjects(files)
-	defer o.close()
-	if o.has(id) {
-		return true
-	}
 	_, err := fs.Stat(files, "objects/info/alternates")
-	return !errors.Is(err, fs.ErrNotExist)
+	borrows := !errors.Is(err, fs.ErrNotExist)
+	return func(id string) bool { return borrows || o.has(id) }, o.close
 }
 
 // Locked returns a lock by which git shows that it is changing a git directory, "" where there is none.

@@ -119,7 +119,7 @@ func ParsePacked(data []byte) (map[string]string, error) {
 			return nil, fmt.Errorf("packed-refs: %w", errRef)
 		case strings.HasPrefix(line, "# pack-refs with:") && last == "":
 		case strings.HasPrefix(line, "^") && isID(line[1:]) && last != "":
-		case ok && isID(value) && strings.HasPrefix(name, "refs/") && name > last:
+		case ok && isID(value) && strings.HasPrefix(name, "refs/") && fs.ValidPath(name) && name > last:
 			refs[name], last = value, name
 		default:
 			return nil, fmt.Errorf("packed-refs: %w", errRef)

@@ -56,7 +56,7 @@ func (t *tools) plan(ctx context.Context, v *tongs.View, r request) (*tongs.Plan
 func split(net []journal.Net, repositories []journal.Repository) (own []journal.Net, recorded []journal.Repository) {
 	touched := map[tongs.Path]bool{}
 	for _, n := range net {
-		i := slices.IndexFunc(repositories, func(r journal.Repository) bool { _, in := r.Below(n.Path); return in })
+		i := slices.IndexFunc(repositories, func(r journal.Repository) bool { _, in := r.Below(n.Path); return in && !r.Listed })
 		if i < 0 {
 			own = append(own, n)
 		} else {

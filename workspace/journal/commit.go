@@ -47,6 +47,9 @@ func (t *Txn) prepare(ctx context.Context) error {
 	if err := t.check(); err != nil {
 		return err
 	}
+	if err := t.netRefs(); err != nil {
+		return err
+	}
 	pl, err := t.plan()
 	if err == nil {
 		err = t.free()

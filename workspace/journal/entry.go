@@ -39,7 +39,7 @@ type Entry struct {
 	// Changes is how many paths it changed, Gone how many files and links it replaced, removed or moved.
 	Changes int `json:"changes"`
 	Gone    int `json:"gone,omitempty"`
-	// Repositories are the git directories in which git recorded its work, and nothing else changed.
+	// Repositories are the git directories in which git recorded its work.
 	Repositories []Repository `json:"repositories,omitempty"`
 	// Slight says that there is nothing to take back: git keeps the same refs elsewhere, say.
 	Slight bool `json:"slight,omitempty"`
@@ -55,8 +55,13 @@ type Repository struct {
 	Dir tongs.Path `json:"dir"`
 	// Does tells it in sentences, the gravest first.
 	Does []string `json:"does,omitempty"`
-	// Refs are the refs that got other values. They are taken back by value, wherever git has them by then.
+	// Refs are the refs that got other values, which the journal finds out itself. They are taken back by value, wherever git has
+	// them by then.
 	Refs []gitrepo.RefChange `json:"refs,omitempty"`
+	// Listed says that more changed than what git records, and that a person saw the files and not sentences.
+	Listed bool `json:"listed,omitempty"`
+	// False says that objects came that are not what their names say, or may not be: they do not stay.
+	False bool `json:"false,omitempty"`
 	// Slight says that nothing there has another meaning than before.
 	Slight bool `json:"slight,omitempty"`
 }

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,7 +29,7 @@ func (r *Repository) Below(p tongs.Path) (name string, ok bool) {
 func (e *Entry) Recorded(p tongs.Path) bool {
 	return slices.ContainsFunc(e.Repositories, func(r Repository) bool {
 		_, ok := r.Below(p)
-		return ok
+		return ok && !r.Listed
 	})
 }
 
@@ -113,45 +110,58 @@ func (t *Txn) indexDigest(n *node) string {
 	return digest
 }
 
-// repository takes back what git recorded in a repository, and returns the changes that are taken back file by file.
-func (u *Undo) repository(e *Entry, r Repository, changes []Change) (rest []Change, err error) {
-	if len(u.paths) > 0 && !slices.ContainsFunc(u.paths, func(p tongs.Path) bool { return p.Contains(r.Dir) }) {
-		return changes, nil
-	}
-	if e.Roots[r.Dir.Root] != u.head.Roots[r.Dir.Root] {
-		return changes, nil // each change says so
-	}
+// repository returns which of the changes of an entry are taken back file by file, of those below a git directory. The refs are
+// taken back when that is done.
+func (u *Undo) repository(r *Repository, changes []Change) (rest []Change) {
 	u.note(r)
+	var skipped []tongs.Path
 	for _, c := range changes {
 		name, ok := r.Below(c.Path)
-		switch {
-		case ok && gitrepo.Restore(name) == gitrepo.Left && !(c.After.Type == Absent && gitrepo.IsObject(name)):
-		case ok && gitrepo.Restore(name) == gitrepo.Optional && u.differs(&c):
+		switch how := gitrepo.Restore(name); {
+		case !ok, how == gitrepo.Exact, how == gitrepo.Grown && (r.False || c.Before.Type != Absent):
+			rest = append(rest, c)
+		case how != gitrepo.Optional:
+		case u.differs(&c):
+			skipped = append(skipped, c.Path)
 		default:
 			rest = append(rest, c)
 		}
 	}
-	host := filepath.Join(u.head.Roots[r.Dir.Root], filepath.FromSlash(r.Dir.Rel))
-	root, err := os.OpenRoot(host)
+	return slices.DeleteFunc(rest, func(c Change) bool {
+		return slices.ContainsFunc(skipped, func(p tongs.Path) bool { return p.Contains(c.Path) })
+	})
+}
+
+// meant reports whether the undo is about a git directory as a whole.
+func (u *Undo) meant(e *Entry, r *Repository) bool {
+	if len(u.paths) > 0 && !slices.ContainsFunc(u.paths, func(p tongs.Path) bool { return p.Contains(r.Dir) }) {
+		return false
+	}
+	return e.Roots[r.Dir.Root] == u.head.Roots[r.Dir.Root] // if not, each change says so
+}
+
+// restoreRefs takes back what an entry did to the refs of a git directory.
+func (u *Undo) restoreRefs(r *Repository, changes []Change) error {
+	files, err := u.view(r.Dir)
 	if err != nil {
 		u.conflict(r.Dir, err.Error())
-		return rest, nil
+		return nil
 	}
-	defer root.Close()
-	if lock := gitrepo.Locked(root.FS()); lock != "" {
+	defer files.close()
+	if lock := gitrepo.Locked(files.disk()); lock != "" {
 		u.conflict(r.Dir.Join(lock), "git is changing the repository, or was killed while it did")
-		return rest, nil
+		return nil
 	}
-	held, err := u.checkedOut(r, changes, root.FS())
+	held, err := u.checkedOut(r, changes, files)
 	if err != nil {
-		return rest, err
+		return err
 	}
-	return rest, u.refs(r, root.FS(), held)
+	return u.refs(r, files, held)
 }
 
 // checkedOut are the refs that worktrees have checked out to which the entry did nothing: whoever checked one out since would
 // have a work tree that does not fit its branch.
-func (u *Undo) checkedOut(r Repository, changes []Change, files fs.FS) (refs map[string]bool, err error) {
+func (u *Undo) checkedOut(r *Repository, changes []Change, files fs.FS) (refs map[string]bool, err error) {
 	refs = map[string]bool{}
 	touched := map[string]bool{}
 	for _, c := range changes {
@@ -186,13 +196,14 @@ func (u *Undo) differs(c *Change) bool {
 }
 
 // note adds to the entry of the undo what it does to a repository.
-func (u *Undo) note(r Repository) {
+func (u *Undo) note(r *Repository) {
 	i := slices.IndexFunc(u.head.Repositories, func(o Repository) bool { return o.Dir == r.Dir })
 	if i < 0 {
 		u.head.Repositories = append(u.head.Repositories, Repository{Dir: r.Dir})
 		i = len(u.head.Repositories) - 1
 	}
 	to := &u.head.Repositories[i]
+	to.Listed, to.False = to.Listed || r.Listed, to.False || r.False
 	for _, line := range r.Does {
 		if back, undone := strings.CutPrefix(line, takeBack); undone {
 			line = back
@@ -203,73 +214,49 @@ func (u *Undo) note(r Repository) {
 	}
 }
 
-// netRefs sets which refs the undo gives other values. Entries that changed more than git's records may have done so by the files.
-func (u *Undo) netRefs() error {
-	for i := range u.head.Repositories {
-		r := &u.head.Repositories[i]
-		old, err := u.refsOnDisk(r.Dir)
+// netRefs notes at the git directories of the transaction which refs get other values. Where the refs of one whose files were
+// listed cannot be read, its files are all there is to take back.
+func (t *Txn) netRefs() error {
+	var list []Repository
+	for _, r := range t.head.Repositories {
+		refs, err := t.refsOf(r.Dir)
+		if err != nil && r.Listed {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.Dir, err)
 		}
-		packed, err := u.read(record(r.Dir, "packed-refs"))
-		if err != nil {
-			return err
-		}
-		now, err := gitrepo.ParsePacked(packed)
-		if err != nil {
-			return err
-		}
-		names := u.touchedRefs(r.Dir)
-		for _, refs := range []map[string]string{old, now} {
-			for name := range refs {
-				names[name] = true
-			}
-		}
-		r.Refs = nil
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			after, err := u.value(record(r.Dir, name), now[name])
-			if err != nil {
-				return fmt.Errorf("%s: %w", record(r.Dir, name), err)
-			}
-			if old[name] != after {
-				r.Refs = append(r.Refs, gitrepo.RefChange{Name: name, Old: old[name], New: after})
-			}
-		}
+		r.Refs = refs
+		list = append(list, r)
 	}
+	t.head.Repositories = list
 	return nil
 }
 
-// refsOnDisk are the refs of a git directory as it is now.
-func (u *Undo) refsOnDisk(dir tongs.Path) (map[string]string, error) {
-	root, err := os.OpenRoot(filepath.Join(u.head.Roots[dir.Root], filepath.FromSlash(dir.Rel)))
+// refsOf are the refs of a git directory that get other values.
+func (t *Txn) refsOf(dir tongs.Path) (list []gitrepo.RefChange, err error) {
+	v, err := t.view(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
-	return gitrepo.Refs(root.FS())
-}
-
-// touchedRefs are the refs of a git directory that have a file which the transaction changes.
-func (u *Undo) touchedRefs(dir tongs.Path) map[string]bool {
-	names := map[string]bool{}
-	var walk func(name string)
-	walk = func(name string) {
-		n := u.tree.at(record(dir, name))
-		for child := range n.names {
-			walk(name + "/" + child)
-		}
-		if gitrepo.ValidRef(name) {
-			names[name] = true
-		}
+	defer v.close()
+	old, err := gitrepo.Refs(v.disk())
+	if err != nil {
+		return nil, err
 	}
-	walk("refs")
-	return names
+	now, err := gitrepo.Refs(v)
+	if err != nil {
+		return nil, err
+	}
+	return gitrepo.Differing(old, now), nil
 }
 
 const takeBack = "take back: "
 
 // refs gives refs the values that they had, if they have those that the entry gave them: wherever git keeps them by now.
-func (u *Undo) refs(r Repository, files fs.FS, held map[string]bool) error {
+func (u *Undo) refs(r *Repository, files fs.FS, held map[string]bool) error {
+	has, done := gitrepo.Has(files)
+	defer done()
 	at := record(r.Dir, "packed-refs")
 	packed, err := u.read(at)
 	if err != nil {
@@ -291,7 +278,7 @@ func (u *Undo) refs(r Repository, files fs.FS, held map[string]bool) error {
 			u.conflict(p, fmt.Sprintf("it is %s now, and was left as %s", valueWords(now), valueWords(ref.New)))
 		case held[ref.Name]:
 			u.conflict(p, "it is checked out by now")
-		case ref.Old != "" && !strings.HasPrefix(ref.Old, "ref: ") && !gitrepo.Has(files, ref.Old):
+		case ref.Old != "" && !strings.HasPrefix(ref.Old, "ref: ") && !has(ref.Old):
 			u.conflict(p, fmt.Sprintf("%s is no longer in the repository", valueWords(ref.Old)))
 		default:
 			back = append(back, ref)

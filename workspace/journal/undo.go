@@ -124,10 +124,6 @@ func (j *Journal) Undo(ctx context.Context, head Entry, entries []Entry, paths [
 		}
 		t.head.Undoes = append(t.head.Undoes, Undone{ID: e.ID, Part: u.part})
 	}
-	if err := u.netRefs(); err != nil {
-		t.Close()
-		return nil, err
-	}
 	return u, nil
 }
 
@@ -138,11 +134,24 @@ func (u *Undo) entry(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range e.Repositories {
-		if changes, err = u.repository(e, r, changes); err != nil {
+	all := changes
+	var git []*Repository
+	for i := range e.Repositories {
+		if r := &e.Repositories[i]; u.meant(e, r) {
+			git, changes = append(git, r), u.repository(r, changes)
+		}
+	}
+	u.invert(e, changes)
+	for _, r := range git {
+		if err := u.restoreRefs(r, all); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// invert takes changes back one by one.
+func (u *Undo) invert(e *Entry, changes []Change) {
 	var came, leaving, went []Change
 	for _, c := range changes {
 		switch {
@@ -175,7 +184,6 @@ func (u *Undo) entry(ctx context.Context, e *Entry) error {
 	for _, r := range held {
 		u.bringBack(&r)
 	}
-	return nil
 }
 
 // returning is something that comes back to a path: an object that was moved away, or what was taken away.
