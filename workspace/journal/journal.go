@@ -165,6 +165,11 @@ func (j *Journal) share(ctx context.Context) (release func(), err error) {
 	return j.lock(ctx, (*flock.Flock).TryRLock)
 }
 
+// alone keeps other transactions from changing files until release is called.
+func (j *Journal) alone(ctx context.Context) (release func(), err error) {
+	return lockPath(ctx, j.file("taking"), (*flock.Flock).TryLock)
+}
+
 func (j *Journal) lock(ctx context.Context, try func(*flock.Flock) (bool, error)) (release func(), err error) {
 	return lockPath(ctx, j.file("lock"), try)
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -112,8 +113,13 @@ func (j *Journal) rollBack(name string, stages stagesFile) error {
 		if err != nil {
 			return err
 		}
+		release, err := j.alone(context.Background()) // whoever takes steps is done soon
+		if err != nil {
+			return err
+		}
 		// What somebody changed since the crash stays; what was there is beside it.
-		if left, stuck := j.revert(d, steps); left {
+		left, stuck := j.revert(d, steps)
+		if release(); left {
 			return stuck
 		}
 		if err := os.Remove(name); err != nil {

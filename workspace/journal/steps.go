@@ -114,8 +114,14 @@ func (pl *planner) final(p tongs.Path) (tongs.Path, bool) {
 	return tongs.Path{}, false
 }
 
-// apply takes the steps and marks the transaction as done. After an error they are taken back.
+// apply takes the steps and marks the transaction as done. After an error they are taken back. One transaction does so at a time:
+// two that meet would each take what the other is about to bring back.
 func (t *Txn) apply(ctx context.Context) error {
+	release, err := t.j.alone(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	n, err := t.take(ctx)
 	if err == nil {
 		err = t.syncPlaces()
