@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -31,8 +32,8 @@ func gitDirOf(p tongs.Path) (dir tongs.Path, name string, ok bool) {
 	return tongs.Path{Root: p.Root, Rel: strings.Join(elems[:i+1], "/")}, strings.Join(elems[i+1:], "/"), true
 }
 
-// configurations are those of the repositories of the roots. A program on a copy may change them: git writes there what a branch
-// tracks, and what it wrote is judged with the other changes.
+// configurations are those of the repositories of the roots, and what links worktrees in the roots with them. A program on a copy
+// may change them: git writes there what a branch tracks, and removes worktrees. What it did is judged with the other changes.
 func (c *Confiner) configurations() (files []string) {
 	for _, root := range c.opt.Workspace.Present() {
 		dir := root.Dir
@@ -47,8 +48,27 @@ func (c *Confiner) configurations() (files []string) {
 		if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
 			files = append(files, file)
 		}
+		trees, _ := os.ReadDir(filepath.Join(dir, "worktrees")) // most have none
+		for _, tree := range trees {
+			files = append(files, c.worktreeLinks(filepath.Join(dir, "worktrees", tree.Name()))...)
+		}
 	}
 	return files
+}
+
+// worktreeLinks are the files that link a worktree with its git directory, where both are in the roots and lead to each other.
+func (c *Confiner) worktreeLinks(dir string) (files []string) {
+	if !linkedWorktree(dir) {
+		return nil
+	}
+	for _, top := range gitdir.Tops(dir) {
+		file := filepath.Join(top, ".git")
+		if at, ok := c.opt.Workspace.Place(file); !ok || at.Root == tongs.RepositoryRoot || filepath.Dir(file) == c.opt.Workspace.Host(tongs.Path{Root: at.Root, Rel: "."}) {
+			return nil
+		}
+		files = append(files, file)
+	}
+	return append(files, filepath.Join(dir, "commondir"), filepath.Join(dir, "gitdir"))
 }
 
 // repositories makes one change of all that git recorded in a git directory. Where anything else changed there, its files are
@@ -136,6 +156,11 @@ func (o *outcome) compare(dir tongs.Path, group []*changeset.Change, links map[t
 		}
 		return ok
 	}
+	r.Gone = func(gitfile, worktree string, tracked map[string]bool) {
+		if at, ok := o.removed(gitfile, filepath.Join(host, "worktrees", worktree), tracked); ok {
+			links[at] = true
+		}
+	}
 	top, prefix := dir.Dir(), ""
 	if dir.Root == tongs.RepositoryRoot {
 		top = tongs.Path{Rel: "."}
@@ -175,6 +200,34 @@ func (o *outcome) linked(gitfile, to string) (tongs.Path, bool) {
 		return at, err == nil && string(text) == "gitdir: "+to+"\n"
 	}
 	return at, false
+}
+
+// removed returns the work tree with the file .git at a host path, if it was removed as a whole and that file led to the given git
+// directory. Nothing else may be protected in it than what the worktree had from the repository.
+func (o *outcome) removed(gitfile, to string, tracked map[string]bool) (tongs.Path, bool) {
+	at, ok := o.opt.Workspace.Place(gitfile)
+	if !ok || path.Base(at.Rel) != ".git" || at.Dir().Rel == "." {
+		return at, false
+	}
+	top := at.Dir()
+	leads, ok := gitdir.Gitfile(gitfile)
+	if !ok || leads != to || !slices.ContainsFunc(o.set.Changes(), func(c changeset.Change) bool {
+		return c.Path == top && c.Kind == changeset.Deleted && c.Before.Type == journal.Dir
+	}) {
+		return top, false
+	}
+	host := o.opt.Workspace.Host(top)
+	err := filepath.WalkDir(host, func(name string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(host, name)
+		if rel = filepath.ToSlash(rel); err != nil || rel == "." || rel == ".git" || tracked[rel] {
+			return err
+		}
+		if _, protected := o.opt.Workspace.Protected(top.Join(rel)); protected && !d.IsDir() {
+			return fs.ErrExist
+		}
+		return nil
+	})
+	return top, err == nil
 }
 
 // gitChanges is a change in the words of gitrepo. Where a directory makes room for a file, or a file for a directory, one went and

@@ -50,8 +50,10 @@ type Repository struct {
 	// Files are what became of the work tree of Worktree, "" for the repository's own.
 	Files    []File
 	Worktree string
-	// Linked reports whether the .git of a work tree, an absolute path, names the given worktree of this repository.
+	// Linked reports whether the .git of a work tree, an absolute path, names the given worktree of this repository. Gone is told of
+	// worktrees that were removed, with what was linked and which files they had.
 	Linked func(gitfile, worktree string) bool
+	Gone   func(gitfile, worktree string, tracked map[string]bool)
 }
 
 // Outcome is what happened to a repository.
@@ -376,7 +378,7 @@ func (c *comparison) strangeProgress(name, text string) string {
 	case file == "strategy_opts":
 		fine = !strings.ContainsAny(text, "`$;|&<>\\")
 	case file == "BISECT_NAMES":
-		fine = strings.TrimSpace(text) == "" // older versions of git evaluate it
+		fine = patterns().quoted.MatchString(text) // older versions of git evaluate it
 	case strings.HasPrefix(file, "BISECT_") && file != "BISECT_LOG":
 		fine = !strings.HasPrefix(text, "-") && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || strings.ContainsRune("`$;|&<>\\'\"", r) })
 	}

@@ -55,16 +55,17 @@ var steps = map[string]string{
 		squash-onto refs-to-delete update-refs autostash current-fixups message-fixup message-squash force-rebase`,
 	"rebase-apply": `head-name onto orig-head next last final-commit author-script info msg patch sign keep scissors threeway utf8 quiet
 		rebasing applying abort-safety original-commit rewritten messageid dirtyindex apply-opt quoted-cr no-inbody-headers autostash
-		rerere-autoupdate message-id`,
+		rerere-autoupdate message-id patch-merge-index`,
 	"sequencer": "todo opts head abort-safety",
 }
 
-var patterns = sync.OnceValue(func() (p struct{ loose, pair, pack, worktree, patch *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (p struct{ loose, pair, pack, worktree, patch, quoted *regexp.Regexp }) {
 	p.loose = regexp.MustCompile(`^objects/[0-9a-f]{2}/([0-9a-f]{38}|[0-9a-f]{62})$`)
 	p.pair = regexp.MustCompile(`^objects/[0-9a-f]{2}$`)
 	p.pack = regexp.MustCompile(`^objects/pack/(pack-(?:[0-9a-f]{40}|[0-9a-f]{64}))\.(pack|idx|rev)$`)
 	p.worktree = regexp.MustCompile(`^worktrees/[A-Za-z0-9_][A-Za-z0-9._-]*/`)
 	p.patch = regexp.MustCompile(`^[0-9]{1,9}$`)
+	p.quoted = regexp.MustCompile(`^( '[A-Za-z0-9_./^~@{}+:,= -]*')*\s*$`)
 	return p
 })
 

@@ -297,6 +297,7 @@ func (c *comparison) worktree(w string) {
 		return
 	case was && !is && w != "":
 		c.say(0, "remove the worktree %s", clean(path.Base(w)))
+		c.gone(w)
 		return
 	case branch0 != branch1 && branch1 != "":
 		from := clean(strings.TrimPrefix(branch0, "refs/heads/"))
@@ -313,6 +314,20 @@ func (c *comparison) worktree(w string) {
 		c.index(in, w, id0 == id1, id1)
 	}
 	c.progress(in, w)
+}
+
+// gone tells of a worktree that was removed.
+func (c *comparison) gone(w string) {
+	at, err := c.old.read(path.Join(w, "gitdir"))
+	list, failed := c.old.entries(w)
+	if err != nil || failed != nil || c.Gone == nil {
+		return
+	}
+	tracked := map[string]bool{}
+	for _, e := range list {
+		tracked[e.Name] = true
+	}
+	c.Gone(strings.TrimRight(at, "\n"), path.Base(w), tracked)
 }
 
 // index says what was staged. Same says that HEAD did not move.

@@ -114,6 +114,10 @@ func (t *Txn) indexDigest(n *node) string {
 // taken back when that is done.
 func (u *Undo) repository(r *Repository, changes []Change) (rest []Change) {
 	u.note(r)
+	left := map[tongs.Path]State{} // what went may have made room for something else
+	for _, c := range changes {
+		left[c.Path] = c.After
+	}
 	var skipped []tongs.Path
 	for _, c := range changes {
 		name, ok := r.Below(c.Path)
@@ -121,7 +125,7 @@ func (u *Undo) repository(r *Repository, changes []Change) (rest []Change) {
 		case !ok, how == gitrepo.Exact, how == gitrepo.Grown && (r.False || c.Before.Type != Absent):
 			rest = append(rest, c)
 		case how != gitrepo.Optional:
-		case u.differs(&c):
+		case u.differs(c.Path, left[c.Path]):
 			skipped = append(skipped, c.Path)
 		default:
 			rest = append(rest, c)
@@ -189,10 +193,10 @@ func (u *Undo) checkedOut(r *Repository, changes []Change, files fs.FS) (refs ma
 	return refs, nil
 }
 
-// differs reports whether what is at the path of a change is not what the change left.
-func (u *Undo) differs(c *Change) bool {
-	now, err := u.tree.look(c.Path)
-	return err != nil || c.After.differs(now) != ""
+// differs reports whether what is at a path is not what was left there.
+func (u *Undo) differs(p tongs.Path, left State) bool {
+	now, err := u.tree.look(p)
+	return err != nil || left.differs(now) != ""
 }
 
 // note adds to the entry of the undo what it does to a repository.
