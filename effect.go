@@ -335,6 +335,9 @@ type Plan struct {
 	Say *Decision
 	// Message tells a person what the call would do, in one sentence. Empty is made from the effects.
 	Message string
+	// Tells are what the call will do in words, one sentence each, where effects cannot say it: what a git command does to a
+	// repository. They are for people and decide nothing.
+	Tells []string
 	// Kind is for the person; empty is derived from the effects.
 	Kind Kind
 	// Contained says that the call acts through one program that Env.Commands runs to its end, and in no other way. Where
@@ -367,7 +370,9 @@ type Explanation struct {
 	// KeepsUndoable says that of these changes those are kept without a question that can be undone.
 	KeepsUndoable bool   `json:"keepsUndoable,omitempty"`
 	Message       string `json:"message,omitempty"`
-	Kind          Kind   `json:"kind,omitempty"`
+	// Tells are the plan's.
+	Tells []string `json:"tells,omitempty"`
+	Kind  Kind     `json:"kind,omitempty"`
 }
 
 // Headline tells in a few words what will happen to the call.

@@ -260,13 +260,21 @@ func (d *decision) message() string {
 		return d.met
 	}
 	if d.plan.Message != "" && (len(d.needed) == 0 || d.deferred) {
-		return d.plan.Message
+		return told(d.plan)
 	}
 	what := make([]string, len(d.effects))
 	for i, e := range d.effects {
 		what[i] = e.String()
 	}
 	return d.spec.DisplayName() + " would " + strings.Join(what, ", ")
+}
+
+// told is the message of a plan with what it can tell besides.
+func told(plan *tongs.Plan) string {
+	if len(plan.Tells) == 0 {
+		return plan.Message
+	}
+	return plan.Message + " (would " + strings.Join(plan.Tells, "; ") + ")"
 }
 
 // kind is the plan's, or that of the gravest effect.

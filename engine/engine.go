@@ -263,7 +263,7 @@ func (c *caller) Explain(ctx context.Context, call *tongs.Call) (*tongs.Explanat
 	return &tongs.Explanation{
 		Tool: w.spec.Name, Via: w.viaName(), Args: w.call.Args, Repaired: w.repaired, Effects: d.effects,
 		Decision: d.verdict.Decision, Rule: d.verdict.By, Reason: d.verdict.Reason,
-		Message: d.message(), Kind: d.kind(), Deferred: onCopy, KeepsUndoable: onCopy && d.freesUndoable(),
+		Message: d.message(), Tells: d.plan.Tells, Kind: d.kind(), Deferred: onCopy, KeepsUndoable: onCopy && d.freesUndoable(),
 	}, nil
 }
 

@@ -55,6 +55,13 @@ func (p *Printer) Explanation(ex *tongs.Explanation) error {
 		}
 		fact(label, line)
 	}
+	for i, line := range ex.Tells {
+		label := ""
+		if i == 0 {
+			label = "git would:"
+		}
+		fact(label, terminal.Clean(line))
+	}
 	fact("rule:", terminal.Clean(strings.TrimPrefix(ex.Rule, "rule: ")))
 	fact("because:", terminal.Clean(ex.Reason))
 	for _, r := range ex.Repaired {

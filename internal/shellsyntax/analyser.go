@@ -14,6 +14,9 @@ type analyser struct {
 	effects  []tongs.Effect
 	commands []Simple
 	notes    []string
+	// tells are what git will do, in words; head is the branch that the commands before have led to, empty where none did.
+	tells []string
+	head  string
 	// at is the index of the command that effects belong to, -1 before the first.
 	at int
 	// env is what the program that is being followed is given.
@@ -120,7 +123,7 @@ func (a *analyser) result() *Analysis {
 	if len(a.effects) == 0 {
 		a.effect(tongs.Effect{Kind: tongs.EffectExecute, Argv: []string{":"}})
 	}
-	return &Analysis{Effects: a.effects, Commands: distinct(a.commands), Notes: a.notes, ReadOnly: !a.writes, Records: a.records, ReadsOn: a.onward}
+	return &Analysis{Effects: a.effects, Commands: distinct(a.commands), Notes: a.notes, Tells: a.tells, ReadOnly: !a.writes, Records: a.records, ReadsOn: a.onward}
 }
 
 // dropPrivate leaves out what a command changes in private directories, where it changes nothing else: then every root is

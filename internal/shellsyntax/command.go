@@ -61,6 +61,9 @@ type World struct {
 	// Relayed is set where git reaches remotes only through a relay that has each fetch and each push decided when it is made,
 	// so that it is no effect of the plan.
 	Relayed bool
+	// Repository is what is known of the git repository of a directory, which is spelled as for Resolve. It only serves to tell
+	// what git will do; nil knows nothing.
+	Repository func(dir string) Repository
 }
 
 // Options say how the text will be run.
@@ -83,6 +86,8 @@ type Analysis struct {
 	Commands []Simple
 	// Notes are for a person: what the effects cannot say.
 	Notes []string
+	// Tells are what commands of git will do, in words, where that can be told from them. They decide nothing.
+	Tells []string
 	// ReadOnly is true where every command is known to only read, apart from private directories.
 	ReadOnly bool
 	// Records is true where git records something.

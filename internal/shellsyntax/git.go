@@ -85,6 +85,7 @@ func gitProgram(a *analyser, c ctx, st *state, words []arg) {
 	a.gitOutside(st, args)
 	a.gitArguments(c, st, sub.text, args)
 	a.gitReads(st, sub.text, args)
+	a.gitTell(st, sub.text, args)
 	if t, ok := gitKeeps[sub.text]; ok && kind == "record" && !t.onlyKnownOptions(args) {
 		a.unknown(tongs.EffectDelete, "what git "+sub.text+" does with these options is not known; it may lose what is committed")
 	}

@@ -36,6 +36,9 @@ func preview(in Input, dir tongs.Path, a *shellsyntax.Analysis) string {
 		fmt.Fprintf(&b, "< %s\n", programoutput.Short(in.Stdin, 200))
 	}
 	tree(&b, a)
+	for _, told := range a.Tells {
+		b.WriteString("git would " + programoutput.Plain(told) + "\n")
+	}
 	for _, note := range a.Notes {
 		b.WriteString("note: " + programoutput.Plain(note) + "\n")
 	}

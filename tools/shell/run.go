@@ -193,6 +193,7 @@ func (s *Set) plan(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, e
 	if err != nil {
 		return nil, err
 	}
+	at.tells = true
 	a, err := s.analyse(at, v.Dir, in)
 	if err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func (s *Set) plan(ctx context.Context, v *tongs.View, in Input) (*tongs.Plan, e
 	markNew(v.Files, a.Effects)
 	plan := &tongs.Plan{
 		Effects: a.Effects, Message: "Run: " + programoutput.Short(in.Command, titleRunes), Kind: tongs.KindExecute, Contained: !in.Background,
-		Records: a.Records,
+		Records: a.Records, Tells: a.Tells,
 		Preview: func(context.Context) (string, error) { return preview(in, at.dir, a), nil },
 	}
 	if s.freeRead(ctx, a) {

@@ -23,6 +23,8 @@ type place struct {
 	// confined is set where the full sandbox runs the command to its end. A job may outlive what it hides: a hidden file
 	// that is replaced meanwhile is visible to it.
 	confined bool
+	// tells is set where somebody is told what git will do.
+	tells bool
 }
 
 // looked is what an analysis looked at: files whose content counts, and directories.
@@ -87,6 +89,9 @@ func (s *Set) world(at place, look *looked) shellsyntax.World {
 			return value, ok
 		},
 		Inherits: s.opt.Inherits,
+	}
+	if at.tells {
+		w.Repository = at.repository
 	}
 	if w.Confined = at.confined; w.Confined {
 		w.Scratch, w.Relayed = s.opt.Scratch, s.opt.Relayed

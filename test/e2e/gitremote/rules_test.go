@@ -1,9 +1,13 @@
 package gitremote
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/tongs-ai/tongs"
 )
 
 // ruled is a clone whose person has rules about pushes.
@@ -71,5 +75,36 @@ func TestPushesBlockedByRule(t *testing.T) {
 	x.sh("git push -q origin HEAD:refs/heads/topic")
 	if asked := x.pushes(); len(asked) != 0 {
 		t.Errorf("the other branch asked %+v", asked)
+	}
+}
+
+// The plan of a push tells where it goes and that it asks, without another effect.
+func TestExplainPush(t *testing.T) {
+	s := newServer(t)
+	x, _ := cloned(t, s, "shop.git")
+	for command, want := range map[string]string{
+		"git push":                   "push main to origin (" + s.host() + "); you are asked about the push, unless a rule about pushes covers it",
+		"git push -f origin HEAD:x":  "push x to origin (" + s.host() + "), replacing what is there (a force push); you are asked about the push in any case",
+		"git commit -m 'Add a cart'": "commit to main: Add a cart",
+	} {
+		args, err := json.Marshal(map[string]any{"command": command})
+		must(t, err)
+		ex, err := x.sys.Explain(t.Context(), &tongs.Call{Tool: "shell", Args: args})
+		must(t, err)
+		if len(ex.Tells) != 1 || ex.Tells[0] != want || !strings.Contains(ex.Message, want) {
+			t.Errorf("%s: %q, %q", command, ex.Tells, ex.Message)
+		}
+		for _, e := range ex.Effects {
+			if e.Kind == tongs.EffectNetwork {
+				t.Errorf("%s: %v", command, e)
+			}
+		}
+	}
+	git(t, x.ws, "config", "url.https://evil.example/.insteadOf", "https://")
+	args := []byte(`{"command": "git push"}`)
+	ex, err := x.sys.Explain(t.Context(), &tongs.Call{Tool: "shell", Args: args})
+	must(t, err)
+	if len(ex.Tells) != 1 || !strings.HasPrefix(ex.Tells[0], "push main to origin;") {
+		t.Errorf("a host that is not sure is told: %q", ex.Tells)
 	}
 }
