@@ -31,7 +31,7 @@ import (
 //	pattern:"^[a-z]+$"               a regular expression that a string matches somewhere
 //	format:"uri"                     a format of JSON Schema that a string has
 //	minItems:"1" maxItems:"10"       bounds of an array
-//	alias:"file_path,filename"       further names of the argument, at the top level only
+//	alias:"file_path,filename"       further names of the property, not inside a map
 //
 // On a slice or a map, enum, min, max, minLength, maxLength, pattern and format are about its elements.
 //
@@ -48,7 +48,7 @@ func SchemaOf[T any]() (schema *jsonschema.Schema, argAliases map[string]string,
 		return nil, nil, err
 	}
 	in := inferrer{own: own, aliases: map[string]string{}}
-	if err := in.apply(t, s, true); err != nil {
+	if err := in.apply(t, s, ""); err != nil {
 		return nil, nil, err
 	}
 	if isEmpty(s) {
@@ -136,8 +136,12 @@ type inferrer struct {
 	aliases map[string]string
 }
 
-// apply normalises s, the schema of t, and gives it what the field tags say.
-func (in *inferrer) apply(t reflect.Type, s *jsonschema.Schema, top bool) error {
+// inMap marks the paths of what has no names of its own.
+const inMap = "*."
+
+// apply normalises s, the schema of t, and gives it what the field tags say. At is where it is: the names on the way to it, each with
+// a dot, so that the elements of an array are where the array is.
+func (in *inferrer) apply(t reflect.Type, s *jsonschema.Schema, at string) error {
 	t = indirect(t)
 	if i := slices.Index(s.Types, "null"); i >= 0 && len(s.Types) == 2 {
 		s.Type, s.Types = s.Types[1-i], nil
@@ -148,12 +152,12 @@ func (in *inferrer) apply(t reflect.Type, s *jsonschema.Schema, top bool) error 
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		return in.applyStruct(t, s, top)
+		return in.applyStruct(t, s, at)
 	case reflect.Slice, reflect.Array:
 		if s.Items == nil {
 			return nil
 		}
-		if err := in.apply(t.Elem(), s.Items, false); err != nil {
+		if err := in.apply(t.Elem(), s.Items, at); err != nil {
 			return err
 		}
 		if isEmpty(s.Items) {
@@ -163,7 +167,7 @@ func (in *inferrer) apply(t reflect.Type, s *jsonschema.Schema, top bool) error 
 		if s.AdditionalProperties == nil {
 			return nil
 		}
-		if err := in.apply(t.Elem(), s.AdditionalProperties, false); err != nil {
+		if err := in.apply(t.Elem(), s.AdditionalProperties, at+inMap); err != nil {
 			return err
 		}
 		if isEmpty(s.AdditionalProperties) {
@@ -173,14 +177,14 @@ func (in *inferrer) apply(t reflect.Type, s *jsonschema.Schema, top bool) error 
 	return nil
 }
 
-func (in *inferrer) applyStruct(t reflect.Type, s *jsonschema.Schema, top bool) error {
+func (in *inferrer) applyStruct(t reflect.Type, s *jsonschema.Schema, at string) error {
 	if s.Properties == nil {
 		s.Properties = map[string]*jsonschema.Schema{}
 	}
 	fields := propertyFields(t)
 	for _, name := range s.PropertyOrder {
 		f, prop := fields[name], s.Properties[name]
-		if err := in.apply(f.Type, prop, false); err != nil {
+		if err := in.apply(f.Type, prop, at+name+"."); err != nil {
 			return err
 		}
 		if err := applyTags(t, f, prop); err != nil {
@@ -192,7 +196,7 @@ func (in *inferrer) applyStruct(t reflect.Type, s *jsonschema.Schema, top bool) 
 		if prop.Default != nil {
 			s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name })
 		}
-		if err := in.addAliases(t, f, name, s, top); err != nil {
+		if err := in.addAliases(t, f, name, s, at); err != nil {
 			return err
 		}
 	}
@@ -219,7 +223,7 @@ func propertyFields(t reflect.Type) map[string]reflect.StructField {
 	return fields
 }
 
-func (in *inferrer) addAliases(t reflect.Type, f reflect.StructField, name string, s *jsonschema.Schema, top bool) error {
+func (in *inferrer) addAliases(t reflect.Type, f reflect.StructField, name string, s *jsonschema.Schema, at string) error {
 	tag, ok := f.Tag.Lookup("alias")
 	if !ok {
 		return nil
@@ -227,8 +231,8 @@ func (in *inferrer) addAliases(t reflect.Type, f reflect.StructField, name strin
 	fail := func(format string, args ...any) error {
 		return tagError(t, f, "alias", tag, format, args...)
 	}
-	if !top {
-		return fail("only arguments at the top level can have an alias")
+	if strings.Contains(at, inMap) {
+		return fail("what is inside a map cannot have an alias")
 	}
 	for alias := range strings.SplitSeq(tag, ",") {
 		alias = strings.TrimSpace(alias)
@@ -238,10 +242,10 @@ func (in *inferrer) addAliases(t reflect.Type, f reflect.StructField, name strin
 		if s.Properties[alias] != nil {
 			return fail("%q is a property itself", alias)
 		}
-		if other := in.aliases[alias]; other != "" {
+		if other := in.aliases[at+alias]; other != "" {
 			return fail("%q is an alias of %q already", alias, other)
 		}
-		in.aliases[alias] = name
+		in.aliases[at+alias] = name
 	}
 	return nil
 }

@@ -223,7 +223,7 @@ func TestSchemaOfRefuses(t *testing.T) {
 		Deep map[string]*struct {
 			Name string `alias:"x"`
 		}
-	}], "field Name", "top level")
+	}], "field Name", "inside a map")
 	check(schemaAny[struct {
 		A string `json:"a" alias:"b"`
 		B string `json:"b"`
@@ -309,5 +309,20 @@ func BenchmarkSchemaOf(b *testing.B) {
 		if _, _, err := tongs.SchemaOf[schemaFull](); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// Properties of the elements of an argument have further names too, which are known by the way to them.
+func TestSchemaAliasesFurtherDown(t *testing.T) {
+	_, aliases, err := tongs.SchemaOf[struct {
+		Edits []struct {
+			Old   string `json:"old" alias:"search"`
+			Where struct {
+				Line int `json:"line" alias:"row"`
+			} `json:"where"`
+		} `json:"edits"`
+	}]()
+	if want := map[string]string{"edits.search": "old", "edits.where.row": "line"}; err != nil || !maps.Equal(aliases, want) {
+		t.Errorf("aliases are %v, %v", aliases, err)
 	}
 }

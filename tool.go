@@ -67,7 +67,8 @@ type Spec struct {
 	// Aliases are further names, accepted in calls, rules and worker files.
 	Aliases []string
 	// ArgAliases maps further spellings of arguments to the property they mean. Spellings that differ only in case
-	// or in underscores and dashes need none.
+	// or in underscores and dashes need none. One of a property further down has the names on the way to it, each with a dot:
+	// edits.search.
 	ArgAliases map[string]string
 	// Toolset is the group that configuration knows the tool by, such as "filesystem".
 	Toolset string

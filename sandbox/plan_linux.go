@@ -206,6 +206,9 @@ func (p *plan) tierA() {
 	if home := lookupEnv(p.spec.Env, "HOME"); strings.HasPrefix(home, "/tmp/") {
 		p.add(launch.Mount{Kind: launch.MakeDir, Target: filepath.Clean(home), Optional: true})
 	}
+	for _, at := range slices.Sorted(maps.Keys(p.pol.Links)) {
+		p.add(launch.Mount{Kind: launch.MakeSymlink, Target: filepath.Clean(at), Source: p.pol.Links[at], Optional: true})
+	}
 }
 
 // maxForwards is how many ports are forwarded into a sandbox.

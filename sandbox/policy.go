@@ -36,8 +36,8 @@ type Policy struct {
 	// Found, where it is set, is called with the paths that ProtectedNames hold for and that are there, before anything
 	// runs. An error refuses the run.
 	Found func(protected []string) error
-	// Files are read-only files that exist in the sandbox only, by path.
-	Files map[string]string
+	// Files are read-only files that exist in the sandbox only, by path, and Links are links with what they lead to.
+	Files, Links map[string]string
 
 	// Dir is the working directory.
 	Dir string

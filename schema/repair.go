@@ -267,7 +267,8 @@ func (r *repairer) rename(declared map[string][]target, object map[string]any, n
 
 // intendedProperty returns the one declared property that the name is another spelling or an alias of.
 func (r *repairer) intendedProperty(declared map[string][]target, name, at string) (string, bool) {
-	if meant := r.aliases[name]; at == "" && declared[meant] != nil {
+	way := aliasPrefix(at)
+	if meant := r.aliases[way+name]; declared[meant] != nil {
 		return meant, true
 	}
 	folded := nearest.Fold(name)
@@ -277,11 +278,9 @@ func (r *repairer) intendedProperty(declared map[string][]target, name, at strin
 			meanings[property] = true
 		}
 	}
-	if at == "" {
-		for alias, property := range r.aliases {
-			if nearest.Fold(alias) == folded && declared[property] != nil {
-				meanings[property] = true
-			}
+	for alias, property := range r.aliases {
+		if last, ok := strings.CutPrefix(alias, way); ok && !strings.Contains(last, ".") && nearest.Fold(last) == folded && declared[property] != nil {
+			meanings[property] = true
 		}
 	}
 	if len(meanings) != 1 || folded == "" {
@@ -400,6 +399,16 @@ func join(at, name string) string {
 		return name
 	}
 	return at + "." + name
+}
+
+var indices = regexp.MustCompile(`\[[0-9]+\]`)
+
+// aliasPrefix is what the aliases of the properties at a path begin with.
+func aliasPrefix(at string) string {
+	if at == "" {
+		return ""
+	}
+	return indices.ReplaceAllString(at, "") + "."
 }
 
 // index appends an index to a path.

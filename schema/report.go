@@ -191,11 +191,14 @@ func (r *reporter) unknown(s target, at, name string, object any) {
 	if s != nil && len(s.Properties) > 0 {
 		names := sortedKeys(s.Properties)
 		candidates := slices.Clone(names)
-		if at == "" {
-			candidates = append(candidates, sortedKeys(r.aliases)...)
+		way := aliasPrefix(at)
+		for _, alias := range sortedKeys(r.aliases) {
+			if last, ok := strings.CutPrefix(alias, way); ok && !strings.Contains(last, ".") {
+				candidates = append(candidates, last)
+			}
 		}
 		near := nearest.Word(name, candidates)
-		if meant := r.aliases[near]; meant != "" && at == "" {
+		if meant := r.aliases[way+near]; meant != "" {
 			near = meant
 		}
 		if near != "" {

@@ -66,8 +66,6 @@ func checkSpelling(s string) error {
 		return badPath("path %q is not valid UTF-8; files with such names cannot be named here", s)
 	case runtime.GOOS == "windows" && strings.HasPrefix(toSlash(s), "//"):
 		return badPath("path %q names a share or a device; use a path relative to the workspace", s)
-	case s == "~" || strings.HasPrefix(s, "~/"):
-		return badPath("path %q: ~ is not expanded; use a path relative to the workspace, or ./~ for a file of that name", s)
 	}
 	return nil
 }
@@ -94,6 +92,12 @@ func (k *walker) start(dir tongs.Path) error {
 	for len(s) > 1 && strings.HasSuffix(s, "/") {
 		s, k.wantDir = s[:len(s)-1], true
 	}
+	if k.respelled(s) {
+		return nil
+	}
+	if s == "~" || strings.HasPrefix(s, "~/") {
+		return badPath("path %q: ~ is not expanded; use a path relative to the workspace, or ./~ for a file of that name", k.spelling)
+	}
 	if abs := absolute(s); abs {
 		elems := split(s)
 		if k.jump(elems) {
@@ -114,6 +118,19 @@ func (k *walker) start(dir tongs.Path) error {
 	}
 	k.cur, k.rest = tongs.Path{Root: dir.Root, Rel: "."}, append(split(dir.Rel), strings.Split(s, "/")...)
 	return nil
+}
+
+// respelled goes to a path that begins with a further spelling of a root, and reports whether it does.
+func (k *walker) respelled(s string) bool {
+	for _, r := range k.w.roots {
+		for _, prefix := range r.Spellings {
+			if s == prefix || strings.HasPrefix(s, prefix+"/") {
+				k.cur, k.rest = tongs.Path{Root: r.Name, Rel: "."}, split(s[len(prefix):])
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // jump goes to an absolute host path, given as its elements, and reports whether that is in a root that calls can name.

@@ -66,6 +66,8 @@ type Root struct {
 	Inside bool
 	// Lazy allows the root not to exist: it is made when something is first written to it.
 	Lazy bool
+	// Spellings are further prefixes of paths in the root, such as ~/.forge/tools.
+	Spellings []string
 }
 
 // Workspace is a set of open roots. It is safe for concurrent use.

@@ -206,6 +206,11 @@ func (c *commands) roots(p *sandbox.Policy, write writing) {
 	}
 	zones := c.permit.Zones()
 	for _, root := range c.opt.Workspace.Present() {
+		for _, at := range root.Spellings {
+			if hostpath.Within(sandbox.Home, at) && len(leaves(zones, root.Name)) > 0 {
+				p.Links = map[string]string{at: root.Dir}
+			}
+		}
 		for _, part := range leaves(zones, root.Name) {
 			if dir := c.opt.Workspace.Host(part.Path); root.Writable && part.Writable && write != nil {
 				p.Writable = append(p.Writable, write(dir))

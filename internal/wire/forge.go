@@ -10,6 +10,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/forge"
+	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/workspace"
 )
 
@@ -61,7 +62,9 @@ func (s *System) forgeRoot() []workspace.Root {
 	if err != nil || config.Apart(dir, s.ConfigDir, s.StateDir) != nil || s.forgeZone() != nil || s.closedForge() != "" {
 		return nil
 	}
-	return []workspace.Root{{Name: forge.Root, Dir: dir, Writable: true, Lazy: true}}
+	return []workspace.Root{{
+		Name: forge.Root, Dir: dir, Writable: true, Lazy: true, Spellings: []string{"~/.forge/tools", forgeOf(sandbox.Home)},
+	}}
 }
 
 // closedForge says why no tools can be made in the forge, empty where they can. Whoever names a directory to a program that

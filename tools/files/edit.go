@@ -15,16 +15,16 @@ import (
 // EditInput are the arguments of edit: one replacement, or several in Edits.
 type EditInput struct {
 	Path       string        `json:"path" jsonschema:"Its path." alias:"file_path,file,filename"`
-	OldString  *string       `json:"oldString,omitempty" jsonschema:"Text as it stands in the file, without line numbers." alias:"old_str,old_text"`
-	NewString  *string       `json:"newString,omitempty" jsonschema:"What takes its place; empty removes it." alias:"new_str,new_text"`
+	OldString  *string       `json:"oldString,omitempty" jsonschema:"Text as it stands in the file, without line numbers." alias:"old_str,old_text,search"`
+	NewString  *string       `json:"newString,omitempty" jsonschema:"What takes its place; empty removes it." alias:"new_str,new_text,replace"`
 	ReplaceAll bool          `json:"replaceAll,omitempty" jsonschema:"Replace all." default:"false"`
 	Edits      []Replacement `json:"edits,omitempty" jsonschema:"Several in order, instead." minItems:"1"`
 }
 
 // Replacement is one of several replacements.
 type Replacement struct {
-	OldString  string `json:"oldString" jsonschema:"Old string." minLength:"1"`
-	NewString  string `json:"newString" jsonschema:"New string."`
+	OldString  string `json:"oldString" jsonschema:"Old string." minLength:"1" alias:"old_str,old_text,search"`
+	NewString  string `json:"newString" jsonschema:"New string." alias:"new_str,new_text,replace"`
 	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"Replace all." default:"false"`
 }
 

@@ -20,7 +20,7 @@ const titleRunes = 80
 type Input struct {
 	Command    string `json:"command" jsonschema:"Command." minLength:"1" alias:"cmd,script"`
 	Timeout    int    `json:"timeout,omitempty" jsonschema:"Seconds until killed." min:"1"`
-	Workdir    string `json:"workdir,omitempty" jsonschema:"Workdir." alias:"cwd,directory"`
+	Workdir    string `json:"workdir,omitempty" jsonschema:"Workdir." alias:"cwd,directory,working_dir"`
 	Background bool   `json:"background,omitempty" jsonschema:"Return at once; see shell_jobs." alias:"run_in_background"`
 	Stdin      string `json:"stdin,omitempty" jsonschema:"Its stdin." alias:"input"`
 	PTY        bool   `json:"pty,omitempty" jsonschema:"Its pty." alias:"tty"`

@@ -39,7 +39,17 @@ func (s *suite) spec() {
 		s.Fatalf("the input schema is not of type object")
 	}
 	for alias, property := range spec.ArgAliases {
-		if spec.Input.Properties[property] == nil {
+		in := spec.Input
+		way := strings.Split(alias, ".")
+		for _, name := range way[:len(way)-1] {
+			if in = in.Properties[name]; in != nil && in.Items != nil {
+				in = in.Items
+			}
+			if in == nil {
+				s.Fatalf("the argument alias %q leads nowhere", alias)
+			}
+		}
+		if in.Properties[property] == nil {
 			s.Errorf("the argument alias %q means %q, which is no property", alias, property)
 		}
 	}
