@@ -174,6 +174,11 @@ func (e *Engine) Tools(ctx context.Context) (specs []*tongs.Spec, broken map[str
 	return specs, broken
 }
 
+// Usable are the specs of those that are not broken, which models are offered. People are shown the others too.
+func Usable(specs []*tongs.Spec, broken map[string]error) []*tongs.Spec {
+	return slices.DeleteFunc(slices.Clone(specs), func(s *tongs.Spec) bool { return broken[s.Name] != nil })
+}
+
 // Spec returns the spec of a tool by its name or an alias, as of the last refresh. A lazy tool is made for it.
 func (e *Engine) Spec(ctx context.Context, name string) (*tongs.Spec, error) {
 	set := e.supplies.Set()
@@ -181,11 +186,7 @@ func (e *Engine) Spec(ctx context.Context, name string) (*tongs.Spec, error) {
 	if !ok {
 		return nil, unknown(name, set.Nearest(name))
 	}
-	spec, err := e.made(ctx, entry)
-	if err != nil {
-		return nil, fmt.Errorf("tool %s: %w", name, err)
-	}
-	return spec, nil
+	return e.made(ctx, entry)
 }
 
 // made returns the spec of a tool. A lazy one is made for it.

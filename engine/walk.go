@@ -208,10 +208,7 @@ func (w *walk) find(ctx context.Context, name string, kinds []tongs.SourceKind) 
 	}
 	tool, err := w.engine.supplies.Ready(ctx, entry, w.engine.initContext(w.dir))
 	if err != nil {
-		if ctx.Err() != nil {
-			return err
-		}
-		return tongs.Errorf(tongs.CodeConfigError, "tool %s: %w", name, err)
+		return err
 	}
 	from := entry.From.(*supply)
 	spec, err := from.stamped(tool.Spec())

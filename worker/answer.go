@@ -1,10 +1,12 @@
 package worker
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -140,6 +142,19 @@ func (x *run) instructions(delegated bool) string {
 			how = "read and write"
 		}
 		fmt.Fprintf(&b, "\n- %s (%s)", z.Path, how)
+	}
+	return b.String()
+}
+
+// hints are what the model is told of the tools that it is offered and can use.
+func (x *run) hints(ctx context.Context) string {
+	var b strings.Builder
+	for _, spec := range x.offered(ctx) {
+		h, ok := x.opt.Hints[spec.Name]
+		writes := func(z tongs.Zone) bool { return z.Writable && z.Path.Root == h.Root }
+		if ok && (h.Root == "" || x.zones == nil || slices.ContainsFunc(x.zones, writes)) {
+			b.WriteString("\n\n" + h.Text)
+		}
 	}
 	return b.String()
 }

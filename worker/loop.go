@@ -206,9 +206,9 @@ func (x *run) stream(d model.Delta) {
 
 // offered are the tools of this turn.
 func (x *run) offered(ctx context.Context) (specs []*tongs.Spec) {
-	all, _ := x.opt.Tools(ctx)
+	all, broken := x.opt.Tools(ctx)
 	for _, spec := range all {
-		if x.file.Offers(spec) && x.reaches(spec) {
+		if broken[spec.Name] == nil && x.file.Offers(spec) && x.reaches(spec) {
 			specs = append(specs, spec)
 		}
 	}

@@ -32,11 +32,17 @@ type Options struct {
 	Store Store
 	// Changes returns what a call changed; nil means that nobody knows, and then limits on changes cannot be set.
 	Changes func(ctx context.Context, call string) ([]Change, error)
+	// Hints are what the system prompt says of tools that the worker is offered, by the name of the tool.
+	Hints map[string]Hint
 	// Events is told what happens, one event at a time. It must not block for long. Nil tells nobody.
 	Events func(Event)
 	// Workspace is the host path of the workspace, for sessions.
 	Workspace string
 }
+
+// Hint is what a worker is told that may use a tool. Root is the root in which the tool writes; a worker whose zones leave it nothing
+// there is not told. Empty means none.
+type Hint struct{ Root, Text string }
 
 // Runner runs workers. It is safe for concurrent use.
 type Runner struct {
@@ -144,7 +150,7 @@ func (r *Runner) prepare(ctx context.Context, job Job, parent *run, caller tongs
 	if err := x.begin(ctx, name, call); err != nil {
 		return nil, err
 	}
-	x.system = x.instructions(call != nil)
+	x.system = x.instructions(call != nil) + x.hints(ctx)
 	x.talk.budget = f.Limits.Context
 	if x.talk.budget == 0 {
 		x.talk.budget = DefaultContext

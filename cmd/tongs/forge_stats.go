@@ -95,11 +95,8 @@ func (a *app) forgeStatsCommand() *cobra.Command {
 		if _, err := set.Scan(); err != nil {
 			return err
 		}
-		stats := insight.CountForge(rows)
+		stats := insight.CountForge(rows, set.States())
 		stats.RefreshMicro = time.Since(began).Microseconds()
-		for _, s := range set.States() {
-			stats.Tool(s.Name).State = string(s.Status)
-		}
 		if format == "json" {
 			return a.JSON(stats)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/cli"
 	"github.com/tongs-ai/tongs/internal/specs"
 	"github.com/tongs-ai/tongs/internal/terminal"
@@ -44,7 +45,7 @@ func (a *app) toolsCommand() *cobra.Command {
 			fmt.Fprintf(a.Err, "broken: %s: %s\n", terminal.Clean(name), terminal.Clean(broken[name].Error()))
 		}
 		if format != "table" {
-			if list, err = sys.Described(list); err != nil {
+			if list, err = sys.Described(engine.Usable(list, broken)); err != nil {
 				return err
 			}
 			definitions, err := specs.Format(format, list)

@@ -109,10 +109,10 @@ func (s *slot) leave(f *flight) (abandoned bool) {
 func (c *Catalog) initialise(ctx context.Context, s *slot, f *flight, lazy tongs.Initializer, in tongs.InitContext) {
 	defer f.cancel()
 	name := s.tool.Spec().Name
-	f.err = fmt.Errorf("tool %s: its initialisation ended without a result", name)
+	f.err = unusable(name, errors.New("its initialisation ended without a result"))
 	defer func() {
 		if p := recover(); p != nil {
-			f.tool, f.err = nil, fmt.Errorf("tool %s: panic while initialising: %v", name, p)
+			f.tool, f.err = nil, unusable(name, fmt.Errorf("panic while initialising: %v", p))
 		}
 		s.mu.Lock()
 		s.made, s.flight = f.tool, nil
@@ -127,10 +127,20 @@ func (c *Catalog) initialise(ctx context.Context, s *slot, f *flight, lazy tongs
 		err = standsFor(tool, s.tool.Spec())
 	}
 	if err != nil {
-		f.err = fmt.Errorf("tool %s: initialisation failed: %w", name, err)
+		f.err = unusable(name, err)
 		return
 	}
 	f.tool, f.err = tool, nil
+}
+
+// unusable says once why a tool cannot be used.
+func unusable(name string, err error) *tongs.Error {
+	if e, ok := err.(*tongs.Error); ok { // one that was wrapped has words around it
+		own := *e
+		own.Message = "tool " + name + ": " + e.Message
+		return &own
+	}
+	return tongs.Errorf(tongs.CodeConfigError, "tool %s cannot be used: %w", name, err)
 }
 
 // standsFor checks that a tool is what its stand-in announced: rules and grants were judged by that.

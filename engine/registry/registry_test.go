@@ -75,7 +75,7 @@ func TestRegister(t *testing.T) {
 			name: "two tools", tools: []step{{b, "read_file read", none}, {b, "edit", none}}, list: "builtin:read_file builtin:edit",
 			lookups: map[string]string{"read": "builtin:read_file", "read_file": "builtin:read_file", "edit": "builtin:edit", "no": ""},
 		},
-		{name: "same name", tools: []step{{b, "a", none}, {b, "a", none}}, fail: `name "a" of the built-in`},
+		{name: "same name", tools: []step{{b, "a", none}, {b, "a", none}}, fail: `name "a" of the tool a`},
 		{name: "same alias", tools: []step{{b, "a z", none}, {b, "b z", none}}, fail: `alias "z" of`},
 		{name: "alias is a name", tools: []step{{b, "a", none}, {b, "b a", none}}, fail: `alias "a" of`},
 		{name: "name is an alias", tools: []step{{b, "a b", none}, {b, "b", none}}, fail: `name "b" of`},
@@ -424,5 +424,5 @@ func ExampleRegistry() {
 	fmt.Println(r.Register(greet))
 	// Output:
 	// greet true [greet]
-	// name "greet" of the built-in tool greet is taken by the built-in tool greet already; rename one, or replace it explicitly
+	// name "greet" of the tool greet is taken by the tool greet already; rename one, or replace it explicitly
 }

@@ -133,14 +133,11 @@ func (c claims) add(s *slot) {
 func words(spec *tongs.Spec) []string { return append([]string{spec.Name}, spec.Aliases...) }
 
 func describe(spec *tongs.Spec) string {
-	kind := spec.Source.Kind
-	if spec.Source.BuiltIn() {
-		kind = "built-in"
+	name := spec.Name
+	if !spec.Source.BuiltIn() {
+		return fmt.Sprintf("the %s tool %s (%s)", spec.Source.Kind, name, spec.Source.Name)
 	}
-	if spec.Source.Name == "" {
-		return fmt.Sprintf("the %s tool %s", kind, spec.Name)
-	}
-	return fmt.Sprintf("the %s tool %s (%s)", kind, spec.Name, spec.Source.Name)
+	return "the tool " + name // ours, or one of the program that uses this package
 }
 
 // builder makes a set. Built-in tools have distinct words among themselves, and so have all others; one of the others

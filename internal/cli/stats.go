@@ -131,7 +131,7 @@ func (p *Printer) ForgeStats(f *insight.ForgeStats) error {
 	if err := p.Table([]string{"TOOL", "STATE", "RUNS", "SUCCESS", "P50", "LAST USED"}, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.Err, "%d created; %d of %d builds succeeded; %d of %d tools were used more than once; looking for changes takes %d µs.\n",
-		f.Created, f.BuildsOK, f.BuildsTried, f.Reused, len(f.Tools), f.RefreshMicro)
+	_, err := fmt.Fprintf(p.Err, "%d created, %d of them by create_custom_tool; %d of %d builds succeeded; %d of %d tools were used more than once; looking for changes takes %d µs.\n",
+		f.Created, f.ByCall, f.BuildsOK, f.BuildsTried, f.Reused, len(f.Tools), f.RefreshMicro)
 	return err
 }

@@ -7,6 +7,11 @@ import (
 	"github.com/tongs-ai/tongs/internal/cleantext"
 )
 
+// Hint is the guide in a few sentences, for the system prompt of an agent that may make tools.
+const Hint = "You can make tools for work that comes up again. create_custom_tool with a name, a description and parameters makes /forge/NAME " +
+	"(~/.forge/tools/NAME) with boilerplate. Edit its source there, then build_custom_tool compiles and tests it. From then on call it by its " +
+	"name, in later sessions too; a person approves it first. Add a parameter to a tool that exists rather than making a second one."
+
 //go:embed guide.md
 var guide string
 

@@ -45,7 +45,8 @@ type Manifest struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
 	Version     string `yaml:"version,omitempty"`
-	// Entrypoint is the name of the file that runs, in the directory of the tool.
+	// Entrypoint is the name of the file that runs, in the directory of the tool. The Go source of the tool stands for the
+	// program that is built of it.
 	Entrypoint string `yaml:"entrypoint"`
 	// Usage tells a model more than the description: when to use the tool, and how.
 	Usage      string      `yaml:"usage,omitempty"`
@@ -104,6 +105,9 @@ func (p *Problem) Error() string {
 func ParseManifest(data []byte, name string) (*Manifest, error) {
 	r := &reader{}
 	m := r.read(data)
+	if m.Entrypoint == m.Name+".go" { // the source, while it is not built
+		m.Entrypoint = m.Name
+	}
 	if r.problem == nil {
 		r.check(m, name)
 	}

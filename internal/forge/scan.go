@@ -373,7 +373,7 @@ func (e *entry) unusable() string {
 	i := slices.IndexFunc(e.files, func(f file) bool { return f.Path == e.manifest.Entrypoint })
 	switch {
 	case i < 0 && e.source() == "go":
-		return "not built: there is no " + e.manifest.Entrypoint + " yet; build_custom_tool makes it"
+		return "not built: there is no program " + e.manifest.Entrypoint + " yet; build it with build_custom_tool"
 	case i < 0:
 		return "its entrypoint " + e.manifest.Entrypoint + " is missing"
 	case !e.files[i].Exec && executable:

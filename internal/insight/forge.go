@@ -1,6 +1,7 @@
 package insight
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -23,7 +24,9 @@ type ForgeTool struct {
 
 // ForgeStats is how the forge has been used.
 type ForgeStats struct {
+	// Created counts tools however they were made; ByCall those that create_custom_tool made.
 	Created      int          `json:"created"`
+	ByCall       int          `json:"createdByCall"`
 	BuildsTried  int          `json:"buildsTried"`
 	BuildsOK     int          `json:"buildsSucceeded"`
 	Reused       int          `json:"toolsUsedMoreThanOnce"`
@@ -31,7 +34,7 @@ type ForgeStats struct {
 	Tools        []*ForgeTool `json:"tools"`
 }
 
-func (f *ForgeStats) Tool(name string) *ForgeTool {
+func (f *ForgeStats) tool(name string) *ForgeTool {
 	for _, t := range f.Tools {
 		if t.Tool == name {
 			return t
@@ -41,9 +44,12 @@ func (f *ForgeStats) Tool(name string) *ForgeTool {
 	return f.Tools[len(f.Tools)-1]
 }
 
-// CountForge counts the rows of the log that are about custom tools.
-func CountForge(rows []audit.Row) *ForgeStats {
+// CountForge counts the rows of the log that are about custom tools, and the tools that there are.
+func CountForge(rows []audit.Row, now []tongs.SourceState) *ForgeStats {
 	f := &ForgeStats{Tools: []*ForgeTool{}}
+	for _, s := range now {
+		f.tool(s.Name).State = string(s.Status)
+	}
 	for _, r := range rows {
 		if r.Intent == nil || r.Close == nil {
 			continue
@@ -51,16 +57,27 @@ func CountForge(rows []audit.Row) *ForgeStats {
 		ok := r.Close.Outcome == audit.OutcomeOK
 		switch {
 		case r.Intent.Tool == "create_custom_tool" && ok:
-			f.Created++
+			f.ByCall++
+			var made struct {
+				Name string `json:"name"`
+			}
+			args := r.Args
+			if len(r.Intent.Args) > 0 {
+				args = r.Intent.Args
+			}
+			if json.Unmarshal(args, &made) == nil && made.Name != "" {
+				f.tool(made.Name)
+			}
 		case r.Intent.Tool == "build_custom_tool" && r.Close.Outcome != audit.OutcomeRefused:
 			f.BuildsTried++
 			if ok {
 				f.BuildsOK++
 			}
 		case r.Intent.Source.Kind == tongs.SourceForge:
-			f.Tool(r.Intent.Tool).add(r, ok)
+			f.tool(r.Intent.Tool).add(r, ok)
 		}
 	}
+	f.Created = len(f.Tools)
 	for _, t := range f.Tools {
 		slices.Sort(t.ran)
 		if len(t.ran) > 0 {

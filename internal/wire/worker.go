@@ -12,6 +12,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/config"
+	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/nearest"
 	"github.com/tongs-ai/tongs/internal/state/sessions"
 	"github.com/tongs-ai/tongs/model"
@@ -88,6 +89,9 @@ func (s *System) addWorkers(ctx context.Context) error {
 	opt := worker.Options{
 		Caller: s.Engine, Tools: s.Engine.Tools, Open: openModel, Default: os.Getenv(envModel), Find: wk.find, Store: wk.store,
 		Events: wk.events, Workspace: s.Place.Workspace,
+	}
+	if s.closedForge() == "" {
+		opt.Hints = map[string]worker.Hint{"create_custom_tool": {Root: forge.Root, Text: forge.Hint}}
 	}
 	if s.Files != nil {
 		opt.Resolve = func(spelling string) (tongs.Path, error) { return s.Files.Resolve(tongs.Path{Rel: "."}, spelling) }

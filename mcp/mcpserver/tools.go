@@ -12,12 +12,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/internal/specs"
 )
 
 // offer makes the tools of the engine those of the server. Clients are told where something changed.
 func (s *Server) offer(ctx context.Context) error {
 	list, broken := s.opt.Engine.Tools(ctx)
+	for _, name := range slices.Sorted(maps.Keys(broken)) {
+		s.opt.Logger.Warn("a tool is broken and not offered", "tool", name, "error", broken[name])
+	}
+	list = engine.Usable(list, broken)
 	if s.opt.Describe != nil {
 		var err error
 		if list, err = s.opt.Describe(list); err != nil {
@@ -29,9 +34,6 @@ func (s *Server) offer(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, spec := range list {
-		if err := broken[spec.Name]; err != nil {
-			s.opt.Logger.Warn("a tool is broken", "tool", spec.Name, "error", err)
-		}
 		tool := Definition(spec)
 		tool.Name = s.opt.Prefix + spec.Name
 		data, err := json.Marshal(tool)
