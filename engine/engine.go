@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tongs-ai/tongs"
@@ -78,6 +79,8 @@ type Engine struct {
 	// roots identifies the workspace and its zones, empty where there is none; zones are all of it.
 	roots string
 	zones []tongs.Zone
+	// last are the newest results, *tongs.Result by tool.
+	last sync.Map
 }
 
 var _ tongs.Caller = (*Engine)(nil)

@@ -321,6 +321,7 @@ func (w *walk) close(res *tongs.Result, panic any) *tongs.Result {
 	if w.engine.opt.OnResult != nil {
 		w.observe(res)
 	}
+	w.engine.keepLast(w.spec, res)
 	w.tell(Event{Kind: Closed, Call: w.call, Result: res})
 	if p := w.unobserved.Load(); p != nil {
 		res.SetMeta("observeError", p)

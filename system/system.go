@@ -30,7 +30,7 @@ type Options struct {
 	// Config, State and CustomTools are absolute paths: the directory of config.yaml, the directory of the log, questions, grants
 	// and undo, and the directory of custom tools. A directory named here counts as the user's own, so do not take it from input
 	// that you do not trust. An empty one is found as the command finds it, by the environment and the home directory. The locks of
-	// files are always in the user's cache directory, so that all programs share them.
+	// files are in the user's cache directory, so that all programs share them, or in State where nothing can be written there.
 	Config, State, CustomTools string
 	// Mode overrides the configured approval mode. Without Attended it can only make that stricter. Nil leaves it as configured.
 	Mode *tongs.Mode
@@ -116,6 +116,9 @@ func (s *System) Tools(ctx context.Context) ([]*tongs.Spec, error) {
 	}
 	return specs, errors.Join(errs...)
 }
+
+// LastResults returns the newest result of each tool that was called, by the tool's name.
+func (s *System) LastResults() map[string]*tongs.Result { return s.wired.Engine.LastResults() }
 
 // EndSession ends what the calls of a session left running: background jobs, and changes kept on copies.
 func (s *System) EndSession(session string) { s.wired.Ended(session) }

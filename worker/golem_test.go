@@ -121,7 +121,7 @@ func TestSearchToolset(t *testing.T) {
 	s := b.run(b.parsed("w", "toolsets: {search: {}}", both), "go")
 	b.told(s, "a.txt")
 	b.told(s, `there is no tool "read_file"`)
-	b.told(b.run(b.parsed("w", "toolsets: {filesystem: {}}", both), "go"), `there is no tool "grep"`)
+	b.told(b.run(b.parsed("w", "toolsets: {filesystem: {}}", both), "go"), "[grep] a.txt:1")
 	for _, said := range []string{"{default: blocked}", "{tools: {grep: blocked}}"} {
 		s := b.run(b.parsed("w", "toolsets: {filesystem: {}, search: {approval: "+said+"}}", both), "go")
 		b.told(s, "[grep] BLOCKED")

@@ -150,7 +150,10 @@ func stopped(ctx context.Context, err error) error {
 
 // ask sends the conversation and returns what the model answers, trying again where that may help.
 func (x *run) ask(ctx context.Context) (*model.Response, error) {
-	specs := x.offered(ctx)
+	specs, err := x.opt.Describe(x.offered(ctx))
+	if err != nil {
+		return nil, err
+	}
 	x.talk.fixed = int64(len(x.system))/bytesPerToken + toolTokens(specs)
 	for attempt := 1; ; attempt++ {
 		messages, size := x.talk.fit()

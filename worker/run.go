@@ -21,6 +21,8 @@ type Options struct {
 	// Caller takes the calls. Tools returns the tools that it has, anew for each turn, and why some of them are broken.
 	Caller tongs.Caller
 	Tools  func(ctx context.Context) ([]*tongs.Spec, map[string]error)
+	// Describe replaces descriptions of tools before a model sees them; nil leaves them as they are.
+	Describe func([]*tongs.Spec) ([]*tongs.Spec, error)
 	// Open opens a model by its name. Default is the name for workers that name none; empty means there is none.
 	Open    func(ctx context.Context, name string) (model.Model, error)
 	Default string
@@ -57,6 +59,9 @@ type Runner struct {
 func New(opt Options) (*Runner, error) {
 	if opt.Caller == nil || opt.Tools == nil || opt.Open == nil {
 		return nil, errors.New("workers need a caller, its tools, and what opens models")
+	}
+	if opt.Describe == nil {
+		opt.Describe = func(specs []*tongs.Spec) ([]*tongs.Spec, error) { return specs, nil }
 	}
 	if opt.Store == nil {
 		opt.Store = &Memory{}

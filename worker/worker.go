@@ -21,7 +21,7 @@ import (
 // Toolset is the name that configuration knows the tools of delegation by.
 const Toolset = "workers"
 
-// SearchTools are the tools of the toolset search. To rules they are among those of filesystem.
+// SearchTools are the tools of the toolset search: those of filesystem that search.
 var SearchTools = []string{"glob", "grep", "search_code"}
 
 // File is a worker as its file says.
@@ -157,10 +157,8 @@ func (f *File) Offers(spec *tongs.Spec) bool {
 		return has && (len(only) == 0 || slices.Contains(only, tool) || slices.Contains(only, spec.Name))
 	case spec.Source.Kind == tongs.SourceModule:
 		return slices.Contains(f.Listed, spec.Name)
-	case slices.Contains(SearchTools, spec.Name):
-		return slices.Contains(f.Toolsets, "search")
 	}
-	return slices.Contains(f.Toolsets, spec.Toolset)
+	return slices.Contains(f.Toolsets, spec.Toolset) || slices.Contains(f.Toolsets, "search") && slices.Contains(SearchTools, spec.Name)
 }
 
 // resolveZones resolves the zones of a file and returns them with the rules that they make. resolve turns a spelling into a

@@ -24,10 +24,10 @@ type Texts struct {
 	Embedded fs.FS
 }
 
-// Vars are what a description may speak of: host paths for ${workspace}, ${directory} and ${cwd}. The last two are both
-// the working directory of the call.
+// Vars are the host paths that a description may mention: ${workspace} is the workspace, ${directory} the directory that relative
+// paths of calls start from, and ${cwd} the one that the program was started in.
 type Vars struct {
-	Workspace, Directory string
+	Workspace, Directory, Cwd string
 }
 
 // Describe returns the long description of a tool: the file in the folder, else the embedded one, else the description
@@ -96,5 +96,5 @@ func readText(fsys fs.FS, name string) (string, error) {
 
 // expand replaces the known variables in one pass: what a value holds is not expanded again.
 func (v Vars) expand(text string) string {
-	return strings.NewReplacer("${workspace}", v.Workspace, "${directory}", v.Directory, "${cwd}", v.Directory).Replace(text)
+	return strings.NewReplacer("${workspace}", v.Workspace, "${directory}", v.Directory, "${cwd}", v.Cwd).Replace(text)
 }

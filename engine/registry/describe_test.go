@@ -38,15 +38,15 @@ func TestDescribe(t *testing.T) {
 		"over.txt": {Data: []byte("embedded")}, "inner.txt": {Data: []byte("  Embedded in ${cwd}.\n")},
 	}
 	texts := registry.Texts{Folder: folder, Embedded: embedded}
-	vars := registry.Vars{Workspace: "/w ${cwd}", Directory: "/w/d"}
+	vars := registry.Vars{Workspace: "/w ${cwd}", Directory: "/w/d", Cwd: "/c"}
 	for _, test := range []struct {
 		texts            registry.Texts
 		name, want, fail string
 	}{
-		{texts, "over", "From /w ${cwd}, in /w/d = /w/d, not ${HOME} nor $workspace.", ""},
-		{texts, "inner", "Embedded in /w/d.", ""},
-		{texts, "absent", "Short in /w/d.", ""},
-		{registry.Texts{}, "over", "Short in /w/d.", ""},
+		{texts, "over", "From /w ${cwd}, in /c = /w/d, not ${HOME} nor $workspace.", ""},
+		{texts, "inner", "Embedded in /c.", ""},
+		{texts, "absent", "Short in /c.", ""},
+		{registry.Texts{}, "over", "Short in /c.", ""},
 		{registry.Texts{Folder: filepath.Join(folder, "nowhere"), Embedded: embedded}, "over", "embedded", ""},
 		{texts, "bom", "Text", ""},
 		{texts, "most", strings.Repeat("x", registry.MaxDescription), ""},

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ import (
 	"github.com/tongs-ai/tongs/sandbox"
 	"github.com/tongs-ai/tongs/tools/code"
 	"github.com/tongs-ai/tongs/tools/files"
+	"github.com/tongs-ai/tongs/tools/manual"
 	"github.com/tongs-ai/tongs/tools/search"
 	"github.com/tongs-ai/tongs/tools/shell"
 	"github.com/tongs-ai/tongs/worker"
@@ -417,11 +419,15 @@ func (s *System) Described(specs []*tongs.Spec) ([]*tongs.Spec, error) {
 
 // Manual returns the long description of a tool: that of the configured folder, else the one that comes with it.
 func (s *System) Manual(spec *tongs.Spec) (string, error) {
-	return s.describe(registry.Texts{Folder: s.Config.Descriptions, Embedded: files.Texts()}, spec)
+	return s.describe(registry.Texts{Folder: s.Config.Descriptions, Embedded: manual.Texts()}, spec)
 }
 
 func (s *System) describe(texts registry.Texts, spec *tongs.Spec) (string, error) {
-	text, err := texts.Describe(spec, registry.Vars{Workspace: s.Place.Workspace, Directory: s.Place.Workspace})
+	cwd, err := os.Getwd()
+	if err != nil {
+		cwd = s.Place.Workspace
+	}
+	text, err := texts.Describe(spec, registry.Vars{Workspace: s.Place.Workspace, Directory: s.Place.Workspace, Cwd: cwd})
 	if err != nil {
 		return "", tongs.Errorf(tongs.CodeConfigError, "%w", err)
 	}

@@ -87,7 +87,7 @@ func takeToolsets(to *config.Toolsets, f *config.Worker) error {
 func (s *System) addWorkers(ctx context.Context) error {
 	wk := s.Workers
 	opt := worker.Options{
-		Caller: s.Engine, Tools: s.Engine.Tools, Open: openModel, Default: os.Getenv(envModel), Find: wk.find, Store: wk.store,
+		Caller: s.Engine, Tools: s.Engine.Tools, Describe: s.Described, Open: openModel, Default: os.Getenv(envModel), Find: wk.find, Store: wk.store,
 		Events: wk.events, Workspace: s.Place.Workspace,
 	}
 	if s.closedForge() == "" {
