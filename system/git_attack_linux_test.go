@@ -47,6 +47,9 @@ func TestAttackGitDirectories(t *testing.T) {
 		"objects packed":              commit + `git gc -q`,
 		"history forgotten":           commit + `git reflog expire --expire=now --all`,
 		"unknown file":                commit + `echo evil > .git/evil`,
+		"objects open to everybody":   commit + `chmod 777 .git/objects`,
+		"new objects open to others":  commit + `echo y > f2; umask 0; git commit -qam y`,
+		"HEAD that nobody can read":   commit + `chmod 0 .git/HEAD`,
 		"executable ref":              commit + `chmod +x .git/refs/heads/main`,
 	} {
 		t.Run(name, func(t *testing.T) {

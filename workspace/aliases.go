@@ -28,20 +28,60 @@ type alias struct {
 	entry *Name
 }
 
+// aliases are aliases that are found by where they lead.
+type aliases struct {
+	list []alias
+	// over says that there are more than can be looked at.
+	over bool
+	// at are the numbers of those that lead to a place, folded, and places these places in order.
+	at     map[string][]int
+	places []string
+}
+
+func indexed(list []alias) *aliases {
+	a := &aliases{list: list, at: make(map[string][]int, len(list))}
+	for i := range list {
+		a.at[list[i].folded] = append(a.at[list[i].folded], i)
+	}
+	a.places = slices.Sorted(maps.Keys(a.at))
+	return a
+}
+
+// near returns the aliases that lead to a folded path or above it, and with below set one of those that lead below it.
+func (a *aliases) near(at string, below bool) (list []*alias) {
+	for up := at; ; up = path.Dir(up) {
+		for _, i := range a.at[up] {
+			list = append(list, &a.list[i])
+		}
+		if up == path.Dir(up) {
+			break
+		}
+	}
+	if i, _ := slices.BinarySearch(a.places, at+"/"); below && i < len(a.places) && hostpath.Within(at, a.places[i]) {
+		list = append(list, &a.list[a.at[a.places[i]][0]])
+	}
+	return list
+}
+
 // aliasing collects aliases.
 type aliasing struct {
 	w *Workspace
-	// links are where the links are, and read returns what is written in one.
+	// links are where the links are, in order, and read returns what is written in one.
 	links []string
 	read  func(path string) (to string, err error)
 	seen  map[[2]string]bool
 	list  []alias
+	// left is how many links may still be looked at that are where others lead.
+	left int
 }
+
+// maxFollowed is how many links are looked at that are where others lead. Where there are more, everything counts as protected.
+const maxFollowed = 1_000_000
 
 // aliasesOf returns the aliases that the links have which were found, and others that are not there yet: their paths on this
 // machine, with what is written in them.
-func (w *Workspace) aliasesOf(s *survey, made map[string]string) []alias {
-	a := aliasing{w: w, seen: map[[2]string]bool{}, read: func(path string) (string, error) {
+func (w *Workspace) aliasesOf(s *survey, made map[string]string) *aliases {
+	a := aliasing{w: w, seen: map[[2]string]bool{}, left: maxFollowed, read: func(path string) (string, error) {
 		to, ok := made[path]
 		if !ok {
 			to, _ = hostpath.ReadLink(path) // what is not there leads to itself
@@ -53,6 +93,8 @@ func (w *Workspace) aliasesOf(s *survey, made map[string]string) []alias {
 	}
 	from := slices.Concat(s.named, slices.Collect(maps.Keys(made)), slices.Collect(maps.Keys(s.followed)))
 	a.links = append(a.links, from[len(s.named):]...)
+	slices.Sort(a.links)
+	a.links = slices.Compact(a.links)
 	for _, link := range from {
 		if p, ok := w.Place(link); ok {
 			a.add(link, p.Judged().Rel)
@@ -61,7 +103,9 @@ func (w *Workspace) aliasesOf(s *survey, made map[string]string) []alias {
 	for link, name := range s.homeLinks() {
 		a.add(link, name)
 	}
-	return a.list
+	all := indexed(a.list)
+	all.over = len(a.list) > maxAliases || a.left < 0
+	return all
 }
 
 // namedLinks returns the links that were found whose own path has a protected name, or the beginning of one.
@@ -109,11 +153,28 @@ func (a *aliasing) add(link, name string) {
 		return
 	}
 	a.list = append(a.list, alias{shown, name, to, foldPath(to), false, entry})
-	for _, other := range a.links {
-		if other != link && hostpath.Within(to, other) {
+	for _, other := range a.within(to) {
+		if a.left--; a.left < 0 {
+			return
+		}
+		if other != link {
 			a.add(other, path.Join(name, filepath.ToSlash(strings.TrimPrefix(other, to))))
 		}
 	}
+}
+
+// within returns the links at a path and below it.
+func (a *aliasing) within(at string) []string {
+	below := strings.TrimSuffix(at, string(filepath.Separator)) + string(filepath.Separator)
+	first, _ := slices.BinarySearch(a.links, below)
+	end := first
+	for end < len(a.links) && strings.HasPrefix(a.links[end], below) {
+		end++
+	}
+	if _, itself := slices.BinarySearch(a.links, at); itself {
+		return append([]string{at}, a.links[first:end]...)
+	}
+	return a.links[first:end]
 }
 
 // judge returns what a path, folded and on this machine, is protected by since it is where the alias leads, or for anything
@@ -138,16 +199,16 @@ func (w *Workspace) linkedTo(p tongs.Path, secret bool) (found *Name, how string
 }
 
 // judge returns what p is protected by since one of the aliases leads there; of several, one that is not about instructions.
-func (w *Workspace) judge(aliases []alias, p tongs.Path, secret bool) (found *Name, how string) {
+func (w *Workspace) judge(all *aliases, p tongs.Path, secret bool) (found *Name, how string) {
 	if p.Rel == "." || w.byName[p.Root] == nil {
 		return nil, ""
 	}
-	if len(aliases) > maxAliases {
+	if all.over {
 		n := &Name{"*", KindObeyed, "links with protected names lead to more places than can be looked at"}
 		return n, n.Why
 	}
 	at := foldPath(w.Host(p))
-	for _, a := range aliases {
+	for _, a := range all.near(at, !secret) {
 		n := a.judge(at, secret)
 		if n == nil || found != nil && n.Kind == KindInstructions {
 			continue
@@ -169,9 +230,9 @@ func (w *Workspace) LinkedBy(made map[string]string) func(p tongs.Path) (why str
 	w.survey.mu.Lock()
 	defer w.survey.mu.Unlock()
 	w.survey.look(w, toChange)
-	aliases := w.aliasesOf(&w.survey, made)
+	all := w.aliasesOf(&w.survey, made)
 	return func(p tongs.Path) string {
-		if n, how := w.judge(aliases, p, false); n != nil {
+		if n, how := w.judge(all, p, false); n != nil {
 			return "protected: " + how
 		}
 		return ""
@@ -179,7 +240,7 @@ func (w *Workspace) LinkedBy(made map[string]string) func(p tongs.Path) (why str
 }
 
 // aliased returns the aliases of what is there now, or was when it was looked at.
-func (w *Workspace) aliased(rest time.Duration) []alias {
+func (w *Workspace) aliased(rest time.Duration) *aliases {
 	w.survey.mu.Lock()
 	defer w.survey.mu.Unlock()
 	w.survey.look(w, rest)
@@ -190,7 +251,7 @@ func (w *Workspace) aliased(rest time.Duration) []alias {
 // names are of secrets, and those to protect. They need not exist. What a link called .git leads to is a repository, of which
 // git must be able to change most.
 func (w *Workspace) LinkedNames() (hide, protect []string) {
-	for _, a := range w.aliased(toChange) {
+	for _, a := range w.aliased(toChange).list {
 		forms := formsOf(a.name)
 		switch {
 		case a.entry.Pattern == ".git":

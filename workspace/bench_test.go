@@ -76,7 +76,7 @@ func BenchmarkSurvey(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				forget()
-				if len(w.aliased(toChange)) != 1 {
+				if len(w.aliased(toChange).list) != 1 {
 					b.Fatal("the link is not found")
 				}
 			}

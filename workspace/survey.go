@@ -40,7 +40,7 @@ type survey struct {
 	// followed are links that a path led through. They count wherever they are.
 	followed map[string]bool
 
-	aliases []alias
+	aliases *aliases
 	// stale says that the links were looked at since the aliases were found.
 	stale bool
 }

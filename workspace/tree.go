@@ -81,7 +81,7 @@ func (f *files) skipper(p tongs.Path, decided tongs.Effect) func(string, bool) b
 // aliasKey tells the places that links with protected names lead to from any others.
 func (w *Workspace) aliasKey() string {
 	var list []string
-	for _, a := range w.aliased(toRead) {
+	for _, a := range w.aliased(toRead).list {
 		if !a.through {
 			list = append(list, a.name, a.to)
 		}
@@ -93,7 +93,7 @@ func (w *Workspace) aliasKey() string {
 // "." where p itself is in such a place.
 func (w *Workspace) aliasesBelow(p tongs.Path) (rels []string) {
 	host := w.Host(p)
-	for _, a := range w.aliased(toRead) {
+	for _, a := range w.aliased(toRead).list {
 		switch {
 		case a.through:
 		case hostpath.Within(a.to, host):

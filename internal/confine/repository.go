@@ -141,7 +141,7 @@ func (o *outcome) compare(dir tongs.Path, group []*changeset.Change, links map[t
 			return nil, nil
 		}
 		_, name, _ := gitDirOf(c.Path)
-		r.Changes = append(r.Changes, gitChanges(name, c)...)
+		r.Changes = append(r.Changes, gitChanges(name, c, info.Mode())...)
 	}
 	before, after, done, err := o.set.Sides(dir)
 	if err != nil {
@@ -231,26 +231,46 @@ func (o *outcome) removed(gitfile, to string, tracked map[string]bool) (tongs.Pa
 }
 
 // gitChanges is a change in the words of gitrepo. Where a directory makes room for a file, or a file for a directory, one went and
-// the other came.
-func gitChanges(name string, c *changeset.Change) []gitrepo.Change {
-	change := func(kind gitrepo.Kind, states ...journal.State) gitrepo.Change {
-		g := gitrepo.Change{Name: name, Kind: kind, Dir: states[0].Type == journal.Dir}
-		for _, s := range states {
-			g.Odd = g.Odd || s.Type != journal.Dir && s.Type != journal.File
-		}
-		g.Odd = g.Odd || kind != gitrepo.Deleted && c.After.Type == journal.File && c.After.Mode&0o111 != 0
-		return g
+// the other came. Shared are the permissions of the git directory.
+func gitChanges(name string, c *changeset.Change, shared fs.FileMode) []gitrepo.Change {
+	came := func(kind gitrepo.Kind) gitrepo.Change {
+		return gitrepo.Change{Name: name, Kind: kind, Dir: c.After.Type == journal.Dir, Odd: odd(c, shared)}
+	}
+	gone := gitrepo.Change{Name: name, Kind: gitrepo.Deleted, Dir: c.Before.Type == journal.Dir}
+	if !plain(c.Before) {
+		gone.Odd = gitrepo.NotPlain
 	}
 	switch {
 	case c.Kind == changeset.Added:
-		return []gitrepo.Change{change(gitrepo.Added, c.After)}
+		return []gitrepo.Change{came(gitrepo.Added)}
 	case c.Kind == changeset.Deleted:
-		return []gitrepo.Change{change(gitrepo.Deleted, c.Before)}
+		return []gitrepo.Change{gone}
 	case c.Before.Type != c.After.Type:
-		return []gitrepo.Change{change(gitrepo.Deleted, c.Before), change(gitrepo.Added, c.After)}
+		return []gitrepo.Change{gone, came(gitrepo.Added)}
 	default:
-		return []gitrepo.Change{change(gitrepo.Modified, c.Before, c.After)}
+		return []gitrepo.Change{came(gitrepo.Modified)}
 	}
+}
+
+func plain(s journal.State) bool { return s.Type == journal.Dir || s.Type == journal.File }
+
+// odd says why git does not leave a file or directory of its own so. It gives others no more permissions to write than they have
+// for the git directory, and changes those of nothing that it leaves alone.
+func odd(c *changeset.Change, shared fs.FileMode) string {
+	const others = 0o022
+	switch mode := c.After.Mode; {
+	case !plain(c.After):
+		return gitrepo.NotPlain
+	case c.Kind == changeset.Mode:
+		return "its permissions changed"
+	case c.After.Type == journal.File && mode&0o111 != 0:
+		return "it can be executed"
+	case mode&^fs.ModePerm&^fs.ModeSetgid != 0, c.After.Type == journal.File && mode&fs.ModeSetgid != 0:
+		return "it has special permissions"
+	case mode&others&^shared&^c.Before.Mode != 0:
+		return "others can write to it"
+	}
+	return ""
 }
 
 // worktree returns which worktree of the repository at host the workspace is in, and where in its work tree.

@@ -29,8 +29,9 @@ type Change struct {
 	Kind Kind
 	// Dir says that a directory came, went or got other permissions. What is in one that went has no change of its own.
 	Dir bool
-	// Odd says that it is, or was, something other than a plain file or directory, or that the file can be executed now.
-	Odd bool
+	// Odd says why it is not one of git's in any case: it is, or was, something other than a plain file or directory, or has
+	// permissions that git does not give.
+	Odd string
 }
 
 // File is what became of a file of the work tree.
@@ -183,6 +184,9 @@ func (c *comparison) strangeRef(r RefChange) string {
 	return ""
 }
 
+// NotPlain is why a link or device is not git's own record.
+const NotPlain = "it is, or was, not a plain file"
+
 const (
 	whyUnknown = "git may run or obey it"
 	whyContent = "its content is not what git writes there"
@@ -190,8 +194,8 @@ const (
 
 // strange says why a change is not one of git's own records.
 func (c *comparison) strange(ch Change) string {
-	if ch.Odd {
-		return "it is, or was, not a plain file"
+	if ch.Odd != "" {
+		return ch.Odd
 	}
 	if ch.Dir {
 		return c.strangeDir(ch)
@@ -268,7 +272,11 @@ func (c *comparison) strangeDir(ch Change) string {
 	why := ""
 	err := fs.WalkDir(c.Before, ch.Name, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && name != ch.Name {
-			if why = c.strange(Change{Name: name, Kind: Deleted, Dir: d.IsDir(), Odd: !d.IsDir() && !d.Type().IsRegular()}); why != "" {
+			gone := Change{Name: name, Kind: Deleted, Dir: d.IsDir()}
+			if !d.IsDir() && !d.Type().IsRegular() {
+				gone.Odd = NotPlain
+			}
+			if why = c.strange(gone); why != "" {
 				return fs.SkipAll
 			}
 			if d.IsDir() {

@@ -91,10 +91,14 @@ func changes(t *testing.T, before, after string) (list []gitrepo.Change) {
 		for _, info := range []fs.FileInfo{was, is} {
 			if info != nil {
 				c.Dir = c.Dir || info.IsDir()
-				c.Odd = c.Odd || !info.IsDir() && !info.Mode().IsRegular()
+				if !info.IsDir() && !info.Mode().IsRegular() {
+					c.Odd = gitrepo.NotPlain
+				}
 			}
 		}
-		c.Odd = c.Odd || is != nil && is.Mode().IsRegular() && is.Mode()&0o111 != 0
+		if is != nil && is.Mode().IsRegular() && is.Mode()&0o111 != 0 {
+			c.Odd = "it can be executed"
+		}
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b gitrepo.Change) int { return strings.Compare(a.Name, b.Name) })

@@ -69,7 +69,7 @@ func anew(before, text string) bool {
 func (c *comparison) elsewhere(text string) bool {
 	seen := 0
 	return slices.ContainsFunc(c.Changes, func(ch Change) bool {
-		if kind, _ := partOf(ch.Name); kind != reflog || ch.Kind == Deleted || ch.Dir || ch.Odd || seen == maxTold {
+		if kind, _ := partOf(ch.Name); kind != reflog || ch.Kind == Deleted || ch.Dir || ch.Odd != "" || seen == maxTold {
 			return false
 		}
 		seen++

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
+	"strings"
 
 	"github.com/tongs-ai/tongs/internal/gitdir"
 )
@@ -38,12 +40,33 @@ func Has(files fs.FS) (has func(id string) bool, done func()) {
 	return func(id string) bool { return borrows || o.has(id) }, o.close
 }
 
+// locks are the files by which git shows that it is changing something of a worktree, or of the repository.
+var locks = []string{"index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock"}
+
 // Locked returns a lock by which git shows that it is changing a git directory, "" where there is none.
-func Locked(files fs.FS) string {
-	for _, name := range []string{"index.lock", "HEAD.lock", "packed-refs.lock"} {
-		if _, err := fs.Stat(files, name); err == nil {
-			return name
-		}
+func Locked(files fs.FS) (lock string) {
+	trees := []string{"."}
+	dirs, _ := fs.ReadDir(files, "worktrees") // most have none
+	for _, d := range dirs {
+		trees = append(trees, path.Join("worktrees", d.Name()))
 	}
-	return ""
+	for _, tree := range trees {
+		for _, name := range locks {
+			if name = path.Join(tree, name); lock == "" && exists(files, name) {
+				lock = name
+			}
+		}
+		_ = fs.WalkDir(files, path.Join(tree, "refs"), func(name string, d fs.DirEntry, err error) error {
+			if err == nil && lock == "" && !d.IsDir() && strings.HasSuffix(name, ".lock") {
+				lock = name
+			}
+			return nil // what cannot be read is told by whoever reads refs
+		})
+	}
+	return lock
+}
+
+func exists(files fs.FS, name string) bool {
+	_, err := fs.Stat(files, name)
+	return err == nil
 }

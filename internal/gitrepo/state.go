@@ -42,10 +42,7 @@ func (s *side) read(name string) (string, error) {
 	return string(data), err
 }
 
-func (s *side) exists(name string) bool {
-	_, err := fs.Stat(s.files, name)
-	return err == nil
-}
+func (s *side) exists(name string) bool { return exists(s.files, name) }
 
 func readFile(files fs.FS, name string, limit int64) ([]byte, error) {
 	f, err := files.Open(name)

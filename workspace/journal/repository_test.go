@@ -68,6 +68,13 @@ func TestAttackRefsThatMovedSince(t *testing.T) {
 		},
 		"pruned": func(s *site, one, _ string) { must(t, os.Remove(filepath.Join(s.dir, ".git/objects/11", one[2:]))) },
 		"locked": func(s *site, _, _ string) { must(t, os.WriteFile(filepath.Join(s.dir, ".git/index.lock"), nil, 0o644)) },
+		"ref locked": func(s *site, _, _ string) {
+			must(t, os.WriteFile(filepath.Join(s.dir, ".git/refs/heads/main.lock"), nil, 0o644))
+		},
+		"worktree locked": func(s *site, _, _ string) {
+			must(t, os.MkdirAll(filepath.Join(s.dir, ".git/worktrees/w"), 0o755))
+			must(t, os.WriteFile(filepath.Join(s.dir, ".git/worktrees/w/index.lock"), nil, 0o644))
+		},
 		"checked out": func(s *site, _, _ string) {
 			must(t, os.MkdirAll(filepath.Join(s.dir, ".git/worktrees/w"), 0o755))
 			must(t, os.WriteFile(filepath.Join(s.dir, ".git/worktrees/w/HEAD"), []byte("ref: refs/heads/new\n"), 0o644))
