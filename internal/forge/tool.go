@@ -270,7 +270,7 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, call *tongs.Call, argv [
 			return nil, err
 		}
 	}
-	res.Error = t.ended(ctx, exit, cmd.Timeout, out.Stderr)
+	res.Error = t.ended(ctx, exit, cmd.Timeout)
 	return res, err
 }
 
@@ -286,23 +286,16 @@ func about(call tongs.CallInfo) (vars []string) {
 	return vars
 }
 
-// ended is the error of a program that did not end well, nil for one that did.
-func (t *tool) ended(ctx context.Context, exit *tongs.Exit, limit time.Duration, stderr string) *tongs.Error {
+// ended is the error of a program that was ended; nil for one that ended on its own, whatever its exit code.
+func (t *tool) ended(ctx context.Context, exit *tongs.Exit, limit time.Duration) *tongs.Error {
 	switch {
 	case exit.TimedOut, errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return tongs.Errorf(tongs.CodeTimeout, "%s was killed after %s; its output until then is kept; "+
 			"run_custom_tool takes a longer timeout (%g at most)", t.name, limit, t.set.opt.MaxTimeout.Seconds())
 	case ctx.Err() != nil:
 		return tongs.Errorf(tongs.CodeCancelled, "the call was cancelled, and %s was killed; its output until then is kept", t.name)
-	case exit.Code != 0 || exit.Signal != "":
-		lines := strings.Split(strings.TrimSpace(stderr), "\n")
-		why := programoutput.Short(lines[len(lines)-1], 200)
-		if why != "" {
-			why = ": " + why
-		}
-		return tongs.Errorf(tongs.CodeExecutionError, "%s failed with exit code %d%s", t.name, exit.Code, why)
 	}
-	return nil
+	return programoutput.Killed(t.name, exit)
 }
 
 // head keeps the start of an output, and nothing of one that is longer.

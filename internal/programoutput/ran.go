@@ -103,6 +103,20 @@ func heldNotes(list []tongs.Held) (notes []string) {
 	return notes
 }
 
+// Killed is the error of a program that a limit of the sandbox ended; nil for any other. One that ended on its own is a result,
+// whatever its exit code: what that means is for whoever called it to say.
+func Killed(what string, exit *tongs.Exit) *tongs.Error {
+	if exit.Report == nil || exit.Code == 0 {
+		return nil
+	}
+	for _, limit := range exit.Report.LimitsHit {
+		if limit != "wall" { // a time-out is another error
+			return tongs.Errorf(tongs.CodeExecutionError, "%s was ended by the sandbox: the limit of %s was reached; its output until then is kept", what, limit)
+		}
+	}
+	return nil
+}
+
 // Ended says how a program ended, where it did not end well.
 func Ended(exit *tongs.Exit) string {
 	switch {

@@ -16,21 +16,29 @@ import (
 )
 
 // Formats returns the names that [Format] knows.
-func Formats() []string { return []string{"json", "openai", "anthropic", "gemini", "mcp"} }
+func Formats() []string {
+	return []string{"json", "openai", "openai-flat", "openai-responses", "anthropic", "gemini", "mcp"}
+}
 
 // Format returns the definitions of the tools in a named form, ready to be encoded as JSON:
 //
-//	openai     the tools of a Chat Completions request
-//	anthropic  the tools of a Messages request
-//	gemini     the tools of a generateContent request
-//	mcp        the tools of a tools/list result, by name, as the MCP server lists them
-//	json       our own form, with everything that a spec says
+//	openai            the tools of a Chat Completions request
+//	openai-flat       their functions alone: name, description, parameters
+//	openai-responses  the tools of a request of the Responses API
+//	anthropic         the tools of a Messages request
+//	gemini            the tools of a generateContent request
+//	mcp               the tools of a tools/list result, by name, as the MCP server lists them
+//	json              our own form, with everything that a spec says
 //
 // The same specs always give the same JSON.
 func Format(format string, specs []*tongs.Spec) (any, error) {
 	switch format {
 	case "openai":
 		return Chat(dialect.Tools(specs, dialect.OpenAI)), nil
+	case "openai-flat":
+		return functions(dialect.Tools(specs, dialect.OpenAI)), nil
+	case "openai-responses":
+		return Responses(dialect.Tools(specs, dialect.OpenAI)), nil
 	case "anthropic":
 		return Messages(dialect.Tools(specs, dialect.Anthropic)), nil
 	case "gemini":

@@ -33,6 +33,14 @@ func Chat(set *dialect.Set) []ChatTool {
 	return list
 }
 
+// functions returns the functions of a Chat Completions request without what is around them.
+func functions(set *dialect.Set) (list []Function) {
+	for _, t := range Chat(set) {
+		list = append(list, Function{Name: t.Function.Name, Description: t.Function.Description, Parameters: t.Function.Parameters})
+	}
+	return list
+}
+
 // Responses returns the tools of a request of the Responses API, where an absent strict means true.
 func Responses(set *dialect.Set) []Function {
 	list := make([]Function, len(set.Tools))

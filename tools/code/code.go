@@ -334,6 +334,9 @@ func (t *tool) run(ctx context.Context, env *tongs.Env, in Input) (Output, error
 	case ctx.Err() != nil:
 		return out, stopped(ctx)
 	}
+	if killed := programoutput.Killed("the program", exit); err == nil && killed != nil {
+		return out, killed
+	}
 	return out, err
 }
 

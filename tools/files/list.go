@@ -23,6 +23,7 @@ type ListInput struct {
 	Format        string `json:"format,omitempty" jsonschema:"Of a recursive listing." enum:"tree,flat" default:"tree"`
 	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Include hidden." default:"false"`
 	NoIgnore      bool   `json:"noIgnore,omitempty" jsonschema:"Also ignored files." default:"false"`
+	Details       bool   `json:"details,omitempty" jsonschema:"Also show exact sizes in bytes and times of change." default:"false"`
 	Limit         int    `json:"limit,omitempty" jsonschema:"Limit." min:"1"`
 }
 
@@ -222,10 +223,10 @@ func (l *listing) output(most int) ListOutput {
 	}
 	var b strings.Builder
 	if l.in.Recursive && l.in.Format != "flat" {
-		showTree(&b, l.entries)
+		showTree(&b, l.entries, l.in.Details)
 	} else {
 		for _, e := range l.entries {
-			b.WriteString(showEntry(e) + "\n")
+			b.WriteString(showEntry(e, l.in.Details) + "\n")
 		}
 	}
 	if l.walked == 0 && l.withheld == "" {
@@ -273,7 +274,15 @@ func directories(n int) string {
 	return fmt.Sprintf("%d directories", n)
 }
 
-func showEntry(e Entry) string {
+// showEntry is an entry on its line, with its size in bytes and time of change where details are wanted.
+func showEntry(e Entry, details bool) string {
+	if details {
+		short := showEntry(e, false)
+		if e.Type == tongs.FileRegular {
+			short = showName(e.Name)
+		}
+		return fmt.Sprintf("%s (%d bytes, %s)", short, e.Size, e.Modified.Format(time.RFC3339))
+	}
 	switch e.Type {
 	case tongs.FileDirectory:
 		return showName(e.Name) + "/"

@@ -211,13 +211,13 @@ func notFor(files, dirs int) string {
 }
 
 // showTree writes entries in the order of a tree, each indented below its directory.
-func showTree(b *strings.Builder, entries []Entry) {
+func showTree(b *strings.Builder, entries []Entry, details bool) {
 	for _, e := range entries {
 		depth := strings.Count(e.Name, "/")
 		if depth > 0 && depth <= maxIndent && !strings.HasPrefix(e.Name, "/") {
 			b.WriteString(strings.Repeat("  ", depth))
 			e.Name = path.Base(e.Name)
 		}
-		b.WriteString(showEntry(e) + "\n")
+		b.WriteString(showEntry(e, details) + "\n")
 	}
 }

@@ -24,6 +24,7 @@ type ReadInput struct {
 	Offset   int64  `json:"offset,omitempty" jsonschema:"First line, from 1; -10: the last 10. With base64, byte." default:"1" alias:"start_line"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"Lines; with base64, bytes." min:"1"`
 	Encoding string `json:"encoding,omitempty" jsonschema:"Encoding." enum:"utf-8,base64" default:"utf-8"`
+	Details  bool   `json:"details,omitempty" jsonschema:"Also show the file's size in bytes and time of change." default:"false"`
 }
 
 // ReadOutput is the value of read_file.
@@ -90,6 +91,9 @@ func (t *tools) read(ctx context.Context, env *tongs.Env, in ReadInput) (out Rea
 	r.out = ReadOutput{Path: p.String(), Size: r.info.Size, Modified: r.info.Modified.UTC()}
 	if err := r.run(ctx); err != nil {
 		return ReadOutput{}, fault(err)
+	}
+	if in.Details {
+		r.out.shown += fmt.Sprintf("\n[%d bytes, modified %s]", r.out.Size, r.out.Modified.Format(time.RFC3339))
 	}
 	rec.Hash = r.hash
 	if err := seen.Save(ctx, env.State, p, rec); err != nil {

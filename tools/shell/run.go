@@ -305,6 +305,9 @@ func (s *Set) foreground(ctx context.Context, env *tongs.Env, in Input, at place
 	case ctx.Err() != nil:
 		return out, stopped(ctx)
 	}
+	if killed := programoutput.Killed("the command", exit); err == nil && killed != nil {
+		return out, killed
+	}
 	return out, err
 }
 

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,6 +17,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/cleantext"
 	"github.com/tongs-ai/tongs/internal/text"
 )
 
@@ -24,15 +27,34 @@ var shownHeaders = []string{
 	"Cache-Control", "Content-Disposition", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Ratelimit-Remaining", "Ratelimit-Reset",
 }
 
+// maxShownHeader is the most bytes of a header that are shown.
+const maxShownHeader = 2000
+
+// headersOf are the headers of an answer that are shown: those that were asked for, or those that say something of it.
+func headersOf(in Input, h http.Header) []string {
+	switch {
+	case len(in.Answer) == 0:
+		return shownHeaders
+	case slices.Contains(in.Answer, "*"):
+		return slices.Sorted(maps.Keys(h))
+	}
+	return in.Answer
+}
+
 // show makes what the model sees of an answer.
 func (s *set) show(ctx context.Context, in Input, a *answer) (Output, error) {
 	kind, _ := a.mediaType()
 	out := Output{
 		URL: a.url.String(), Status: a.status, ContentType: kind, Size: int64(len(a.body)), Headers: map[string]string{}, Cached: a.cached,
 	}
-	for _, name := range shownHeaders {
-		if value := a.header.Get(name); value != "" {
-			out.Headers[strings.ToLower(name)] = short(clean(strings.ToValidUTF8(value, "?")))
+	out.showHeaders = len(in.Answer) > 0
+	for _, name := range headersOf(in, a.header) {
+		if value := strings.Join(a.header.Values(name), ", "); value != "" {
+			value = clean(strings.ToValidUTF8(value, "?"))
+			if !out.showHeaders {
+				value = short(value)
+			}
+			out.Headers[strings.ToLower(name)] = cleantext.Cut(value, maxShownHeader)
 		}
 	}
 	kind = sniff(kind, a.body)
