@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -115,6 +116,9 @@ func presetRust(b *builder, _ string) {
 	}
 	if home := b.rustup(); home != "" {
 		b.setEnv("RUSTUP_HOME", home)
+		if bin := b.rustToolchain(home); bin != "" {
+			b.path = slices.Insert(b.path, 0, bin) // rustup's own programs want to write to its home
+		}
 	}
 	b.setEnv("CARGO_HOME", b.cache("cargo"))
 }
@@ -131,6 +135,29 @@ func (b *builder) rustup() string {
 	}
 	b.readable(toolchains, filepath.Join(home, "settings.toml"))
 	return home
+}
+
+var defaultToolchain = regexp.MustCompile(`(?m)^default_toolchain = "([\w.-]+)"`)
+
+// rustToolchain is the directory of the programs of the toolchain that rustup would choose.
+func (b *builder) rustToolchain(home string) string {
+	name := b.env["RUSTUP_TOOLCHAIN"]
+	if name == "" {
+		text, _ := os.ReadFile(filepath.Join(home, "settings.toml"))
+		if m := defaultToolchain.FindSubmatch(text); m != nil {
+			name = string(m[1])
+		}
+	}
+	if name == "" || name != filepath.Base(name) {
+		return ""
+	}
+	for _, pattern := range []string{name, name + "-*"} { // the platform may be left out
+		found, _ := filepath.Glob(filepath.Join(home, "toolchains", pattern, "bin"))
+		if len(found) > 0 {
+			return found[0]
+		}
+	}
+	return ""
 }
 
 func presetJava(b *builder, _ string) {

@@ -213,6 +213,7 @@ func TestEveryKey(t *testing.T) {
 		`toolset shell execute "git log": preApproved (user, config.yaml:18)`,
 		`tools * execute "sudo ": blocked (user, config.yaml:20)`,
 		`toolset shell execute: default blocked (user, config.yaml:21)`,
+		`toolset project execute: default blocked (user, config.yaml:21)`,
 		`toolset web network "*.example.com": preApproved (user, config.yaml:23)`,
 		`tools * network "evil.example": blocked (user, config.yaml:25)`,
 		`docs__*: default ask (user, config.yaml:36)`,

@@ -14,7 +14,7 @@ import (
 )
 
 // commandToolsets are those whose tools run commands.
-var commandToolsets = []string{"shell", "code", "git"}
+var commandToolsets = []string{"shell", "code", "git", "project"}
 
 // MethodLimit says which methods of plain HTTP commands may use for a host.
 type MethodLimit struct {

@@ -42,13 +42,15 @@ type Limits struct {
 	WebFree         int64 // bytes that the address and headers of a free GET carry
 	WebFreeTotal    int64 // bytes that those of a session carry to one site
 
-	ShellTimeout    time.Duration // a command, where the call names no timeout
-	ShellTimeoutMax time.Duration // a command at most
-	CodeTimeout     time.Duration // run_code, where the call names no timeout
-	CodeTimeoutMax  time.Duration // run_code at most
-	ForgeTimeout    time.Duration // a custom tool
-	WebTimeout      time.Duration // web_fetch and web_search, where the call names no timeout
-	WebTimeoutMax   time.Duration // web_fetch at most
+	ShellTimeout      time.Duration // a command, where the call names no timeout
+	ShellTimeoutMax   time.Duration // a command at most
+	CodeTimeout       time.Duration // run_code, where the call names no timeout
+	CodeTimeoutMax    time.Duration // run_code at most
+	ForgeTimeout      time.Duration // a custom tool
+	ProjectTimeout    time.Duration // run_tests, format_code and install_package, where the call names no timeout
+	ProjectTimeoutMax time.Duration // the same at most
+	WebTimeout        time.Duration // web_fetch and web_search, where the call names no timeout
+	WebTimeoutMax     time.Duration // web_fetch at most
 
 	CommandCPU         time.Duration // processor time of a command, all its processes together
 	CommandMemory      int64         // memory of a command, all its processes together
@@ -136,6 +138,8 @@ var limitSettings = []setting{
 	{"codeTimeout", seconds, int64(60 * time.Second), int64(time.Second), int64(day)},
 	{"codeTimeoutMax", seconds, int64(600 * time.Second), int64(time.Second), int64(day)},
 	{"forgeTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
+	{"projectTimeout", seconds, int64(300 * time.Second), int64(time.Second), int64(day)},
+	{"projectTimeoutMax", seconds, int64(1800 * time.Second), int64(time.Second), int64(day)},
 	{"webTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
 	{"webTimeoutMax", seconds, int64(120 * time.Second), int64(time.Second), int64(day)},
 	{"commandCPU", seconds, int64(time.Hour), int64(time.Second), int64(30 * day)},
@@ -169,6 +173,7 @@ var usualAndMost = [][2]string{
 	{"searchResults", "searchMax"},
 	{"shellTimeout", "shellTimeoutMax"},
 	{"codeTimeout", "codeTimeoutMax"},
+	{"projectTimeout", "projectTimeoutMax"},
 	{"webTimeout", "webTimeoutMax"},
 	{"jobs", "jobsMax"},
 }
@@ -197,8 +202,9 @@ func (l *Limits) fields() map[string]*int64 {
 		"shellTimeout": (*int64)(&l.ShellTimeout), "shellTimeoutMax": (*int64)(&l.ShellTimeoutMax),
 		"codeTimeout": (*int64)(&l.CodeTimeout), "codeTimeoutMax": (*int64)(&l.CodeTimeoutMax),
 		"forgeTimeout": (*int64)(&l.ForgeTimeout), "webTimeout": (*int64)(&l.WebTimeout),
-		"webTimeoutMax": (*int64)(&l.WebTimeoutMax),
-		"commandCPU":    (*int64)(&l.CommandCPU), "commandMemory": &l.CommandMemory, "commandProcesses": &l.CommandProcesses,
+		"webTimeoutMax":  (*int64)(&l.WebTimeoutMax),
+		"projectTimeout": (*int64)(&l.ProjectTimeout), "projectTimeoutMax": (*int64)(&l.ProjectTimeoutMax),
+		"commandCPU": (*int64)(&l.CommandCPU), "commandMemory": &l.CommandMemory, "commandProcesses": &l.CommandProcesses,
 		"commandFileSize": &l.CommandFileSize, "commandDisk": &l.CommandDisk, "commandFiles": &l.CommandFiles,
 		"commandTmp": &l.CommandTmp, "commandDescriptors": &l.CommandDescriptors, "commandOutput": &l.CommandOutput,
 		"journalBytes": &l.JournalBytes, "undoableFiles": &l.UndoableFiles, "undoableBytes": &l.UndoableBytes,

@@ -122,11 +122,11 @@ func TestHostsOfCommands(t *testing.T) {
 			}
 		}
 		for _, host := range []string{"registry.npmjs.org", "registry.yarnpkg.com", "mirror.example:8081", "plain.example"} {
-			if allowed[host+" shell"] != 1 || allowed[host+" code"] != 1 || allowed[host+" git"] != 1 {
+			if allowed[host+" shell"] != 1 || allowed[host+" code"] != 1 || allowed[host+" git"] != 1 || allowed[host+" project"] != 1 {
 				t.Errorf("%s: allowed %v", host, allowed)
 			}
 		}
-		if len(allowed) != 12 || !slices.Equal(asked, []string{"proxy.golang.org", "sum.golang.org", "plain.example"}) || !slices.Equal(blocked, []string{"evil.example"}) {
+		if len(allowed) != 16 || !slices.Equal(asked, []string{"proxy.golang.org", "sum.golang.org", "plain.example"}) || !slices.Equal(blocked, []string{"evil.example"}) {
 			t.Errorf("allowed %v, asked %v, blocked %v", allowed, asked, blocked)
 		}
 		if got := c.Sandbox.MethodsFor("plain.example"); !slices.Equal(got, []string{"GET"}) || c.Sandbox.MethodsFor("registry.npmjs.org") != nil {

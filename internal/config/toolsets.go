@@ -40,6 +40,7 @@ func (l *layer) readToolsets(v value) {
 		"web":        l.readWeb,
 		"search":     l.readSearch,
 		"code":       plain("code"),
+		"project":    plain("project"),
 		"todo":       plain("todo"),
 		"custom":     l.readCustom,
 		"external":   l.readExternal,
@@ -95,6 +96,9 @@ func (l *layer) readShell(v value) {
 				l.rule(v.pos, tongs.Rule{
 					Toolset: "shell", Effects: tongs.Kinds(tongs.EffectExecute), Decision: d, Fallback: true,
 				})
+				if d != tongs.PreApproved { // other tools that run a project's programs are no way around it
+					l.rule(v.pos, tongs.Rule{Toolset: "project", Effects: tongs.Kinds(tongs.EffectExecute), Decision: d, Fallback: true})
+				}
 			}
 		},
 	}))

@@ -102,7 +102,7 @@ func TestWorkerFile(t *testing.T) {
 	}
 	for _, want := range []string{
 		`write: blocked (worker, r.worker:11)`, `toolset filesystem write "docs/**": preApproved (worker, r.worker:13)`,
-		`toolset shell execute: default blocked (worker, r.worker:16)`, `toolset shell execute "git log": preApproved (worker, r.worker:18)`,
+		`toolset shell execute: default blocked (worker, r.worker:16)`, `toolset project execute: default blocked (worker, r.worker:16)`, `toolset shell execute "git log": preApproved (worker, r.worker:18)`,
 		`toolset web network "example.com": preApproved (worker, r.worker:20)`, `tools *: default ask (worker, r.worker:28)`, `tools *: ask (worker, r.worker:28)`,
 	} {
 		if !slices.Contains(rules, want) {

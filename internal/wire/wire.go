@@ -352,6 +352,11 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 		return nil, nil, err
 	}
 	list = append(append(append(list, finders...), commands.Tools()...), runCode)
+	projects, err := projectTools(cfg, confined)
+	if err != nil {
+		return nil, nil, err
+	}
+	list = append(list, projects...)
 	reg, err := registry.New(list...)
 	return reg, commands, err
 }
