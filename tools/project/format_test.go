@@ -1,7 +1,6 @@
 package project
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -91,22 +90,6 @@ func firstChanged(was, now string) string {
 		}
 	}
 	return was
-}
-
-// A Go module that has gofumpt as a tool is formatted by it: the one that checks this repository.
-func TestGofumpt(t *testing.T) {
-	needs(t, "go")
-	b := newBench(t, setup{})
-	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join("../../test/checkers", name))
-		b.Must(err)
-		b.Put(name, string(text))
-	}
-	b.Put("a.go", "package a\n\nfunc F() {\n\n\tprintln()\n}\n")
-	res := b.OK("format_code", args{"timeout": 600})
-	if out := workbench.Value[FormatOutput](b, res); !slices.Equal(out.Formatters, []string{"gofumpt"}) || b.Get("a.go") != "package a\n\nfunc F() {\n\tprintln()\n}\n" {
-		t.Errorf("%s\n%s", res.Content, b.Get("a.go"))
-	}
 }
 
 func TestWhatCannotBeFormatted(t *testing.T) {

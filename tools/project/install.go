@@ -35,7 +35,7 @@ type InstallOutput struct {
 	Ran       bool      `json:"ran" jsonschema:"Whether these scripts were run."`
 	Duration  int64     `json:"duration" jsonschema:"Milliseconds."`
 
-	output  string
+	done    bool
 	remarks []string
 }
 
@@ -58,7 +58,10 @@ func (o *InstallOutput) Present(r *tongs.Result) {
 		names = append(names, p.String())
 	}
 	text := o.Manager + " installed " + strings.Join(names, ", ")
-	if len(names) == 0 {
+	switch {
+	case !o.done:
+		text = o.Manager + " installed nothing"
+	case len(names) == 0:
 		text = o.Manager + " is done; nothing new was needed"
 	}
 	r.Title = programoutput.Short(text, 80)
@@ -69,11 +72,8 @@ func (o *InstallOutput) Present(r *tongs.Result) {
 			text += "\nnot run: " + programoutput.Plain(s.String())
 		}
 	}
-	if len(o.Scripts) > 0 && !o.Ran {
+	if len(o.Scripts) > 0 && !o.Ran && o.done {
 		text += "\nIf the package does not work without its scripts, call again with scripts: true; a person is asked."
-	}
-	if o.output != "" {
-		text += "\n\n" + o.output
 	}
 	r.Content = programoutput.Remark(text, o.remarks...)
 }
@@ -266,7 +266,7 @@ func (t *install) run(ctx context.Context, env *tongs.Env, in InstallInput) (Ins
 	} else {
 		err = p.installAll(ctx, s, programs, &out)
 	}
-	out.Duration, out.remarks = s.took.Milliseconds(), s.remarks()
+	out.Duration, out.remarks, out.done = s.took.Milliseconds(), s.remarks(), err == nil
 	return out, err
 }
 

@@ -195,7 +195,7 @@ func (m *manager) parse(names []string) (list []wanted, err error) {
 			return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%q is no package of a registry that %s installs: give a name, or name@version. "+
 				"For files, repositories and addresses use shell", text, m.name)
 		}
-		if strings.ContainsRune(text, '@') && w.name != text && !version.MatchString(w.version) {
+		if w.name != text && !version.MatchString(w.version) {
 			return nil, tongs.Errorf(tongs.CodeInvalidArgs, "%q: the version %q is none that can be named here; give one version, such as 1.2.3, or a tag", text, w.version)
 		}
 		list = append(list, w)

@@ -52,6 +52,21 @@ func TestGo(t *testing.T) {
 		t.Errorf("a filter that looks like an option: %+v", out)
 	}
 
+	// A module that has gofumpt as a tool is formatted by it: the one that checks this repository.
+	t.Run("gofumpt", func(t *testing.T) {
+		b := &workbench.Bench{Bench: b.In(t), Confiner: b.Confiner}
+		for _, name := range []string{"go.mod", "go.sum"} {
+			text, err := os.ReadFile(filepath.Join("../../test/checkers", name))
+			b.Must(err)
+			b.Put("fumpt/"+name, string(text))
+		}
+		defer os.RemoveAll(filepath.Join(b.Dir, "fumpt"))
+		b.Put("fumpt/a.go", "package a\n\nfunc F() {\n\n\tprintln()\n}\n")
+		res := b.OK("format_code", args{"timeout": 600, "paths": []string{"fumpt"}})
+		if out := workbench.Value[FormatOutput](b, res); !slices.Equal(out.Formatters, []string{"gofumpt"}) || b.Get("fumpt/a.go") != "package a\n\nfunc F() {\n\tprintln()\n}\n" {
+			t.Errorf("%s\n%s", res.Content, b.Get("fumpt/a.go"))
+		}
+	})
 	t.Run("changed", func(t *testing.T) {
 		b := &workbench.Bench{Bench: b.In(t), Confiner: b.Confiner}
 		res := b.OK("run_tests", args{"changed": true})

@@ -1,4 +1,4 @@
-// Package mirror serves package registries: npm's, Python's and Go's, in their real protocols, with packages that are made when
+// Package mirror serves package registries: npm's, Python's, Go's and Rust's, in their real protocols, with packages that are made when
 // they are asked for. It is what is outside of the machine for tests.
 package mirror
 
@@ -23,6 +23,16 @@ import (
 // Version is that of every package.
 const Version = "1.0.0"
 
+// Missing is in the names of packages that do not exist. Those of npm that begin with Scripted run a script when they are installed,
+// which writes the file "ran" into the package.
+const (
+	Missing  = "missing"
+	Scripted = "scripted"
+)
+
+// Script is the install script of such a package.
+const Script = "node -e \"require('fs').writeFileSync('ran', 'yes')\""
+
 // Mirror is one server. Its address is URL.
 type Mirror struct {
 	URL    string
@@ -32,8 +42,8 @@ type Mirror struct {
 	requests []string
 }
 
-// Start serves all registries at a host of this machine: npm below /npm/, Python below /pypi/simple/, Go below /go/. The
-// caller closes it.
+// Start serves all registries at a host of this machine: npm below /npm/, Python below /pypi/simple/, Go below /go/,
+// Rust below /cargo/index/. The caller closes it.
 func Start(host string) (*Mirror, error) {
 	m := &Mirror{}
 	mux := http.NewServeMux()
@@ -42,10 +52,19 @@ func Start(host string) (*Mirror, error) {
 	mux.HandleFunc("GET /pypi/simple/{name}/", m.simple)
 	mux.HandleFunc("GET /pypi/files/{name}/{file}", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(wheel(r.PathValue("name"))) })
 	mux.HandleFunc("GET /go/", module)
+	mux.HandleFunc("GET /cargo/index/config.json", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"dl": %q}`, m.URL+"/cargo/crates")
+	})
+	mux.HandleFunc("GET /cargo/index/", index)
+	mux.HandleFunc("GET /cargo/crates/{name}/{version}/download", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(crate(r.PathValue("name"))) })
 	m.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.mu.Lock()
 		m.requests = append(m.requests, r.Method+" "+r.URL.Path)
 		m.mu.Unlock()
+		if strings.Contains(r.URL.Path, Missing) {
+			http.NotFound(w, r)
+			return
+		}
 		mux.ServeHTTP(w, r)
 	}))
 	_ = m.server.Listener.Close()
@@ -75,11 +94,15 @@ func (m *Mirror) Requests() []string {
 func (m *Mirror) packument(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	sum := sha512.Sum512(tarball(name))
+	scripts := map[string]string{}
+	if strings.HasPrefix(name, Scripted) {
+		scripts["postinstall"] = Script
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"name": name, "dist-tags": map[string]string{"latest": Version},
 		"versions": map[string]any{Version: map[string]any{
-			"name": name, "version": Version,
+			"name": name, "version": Version, "scripts": scripts, "hasInstallScript": len(scripts) > 0,
 			"dist": map[string]string{
 				"tarball":   fmt.Sprintf("%s/npm/%s/-/%s-%s.tgz", m.URL, name, name, Version),
 				"integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:]),
@@ -90,13 +113,36 @@ func (m *Mirror) packument(w http.ResponseWriter, r *http.Request) {
 
 // tarball is a package of npm: a function that returns its name.
 func tarball(name string) []byte {
+	scripts := "{}"
+	if strings.HasPrefix(name, Scripted) {
+		scripts = fmt.Sprintf(`{"postinstall": %q}`, Script)
+	}
+	return tarred([][2]string{
+		{"package/package.json", fmt.Sprintf(`{"name": %q, "version": %q, "main": "index.js", "scripts": %s}`, name, Version, scripts)},
+		{"package/index.js", fmt.Sprintf("module.exports = () => %q;\n", name)},
+	})
+}
+
+// index answers cargo's sparse protocol for any crate.
+func index(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	fmt.Fprintf(w, `{"name": %q, "vers": %q, "deps": [], "features": {}, "yanked": false, "cksum": "%x"}`+"\n", name, Version, sha256.Sum256(crate(name)))
+}
+
+// crate is a package of Rust: a function that returns its name.
+func crate(name string) []byte {
+	dir := name + "-" + Version + "/"
+	return tarred([][2]string{
+		{dir + "Cargo.toml", fmt.Sprintf("[package]\nname = %q\nversion = %q\nedition = \"2021\"\n", name, Version)},
+		{dir + "src/lib.rs", fmt.Sprintf("pub fn name() -> &'static str {\n    %q\n}\n", name)},
+	})
+}
+
+func tarred(files [][2]string) []byte {
 	var b bytes.Buffer
 	gz := gzip.NewWriter(&b)
 	tw := tar.NewWriter(gz)
-	for _, f := range [][2]string{
-		{"package/package.json", fmt.Sprintf(`{"name": %q, "version": %q, "main": "index.js"}`, name, Version)},
-		{"package/index.js", fmt.Sprintf("module.exports = () => %q;\n", name)},
-	} {
+	for _, f := range files {
 		_ = tw.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1]))})
 		_, _ = tw.Write([]byte(f[1]))
 	}
