@@ -159,7 +159,7 @@ func TestPushes(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"ask  github.com refs/tags/*", "blocked  * main", "preApproved code github.com agent/*", "preApproved git github.com agent/*", "preApproved shell github.com agent/*",
+		"ask  github.com refs/tags/*", "blocked  * main", "preApproved code github.com agent/*", "preApproved git github.com agent/*", "preApproved project github.com agent/*", "preApproved shell github.com agent/*",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("rules %q", got)

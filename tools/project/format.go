@@ -77,7 +77,7 @@ func newFormat(opt Options) (tongs.Tool, error) {
 	return tongs.New(tongs.Def[FormatInput, FormatOutput]{
 		Spec: tongs.Spec{
 			Input: input, ArgAliases: aliases,
-			Name: "format_code", Title: "Format code", Toolset: Toolset, Complex: true,
+			Name: "format_code", Title: "Format code", Toolset: Toolset, Complex: true, Extra: true,
 			Description: "Formats files with the formatters that the project uses. With check it only shows the diff.",
 			Needs:       tongs.Execute | tongs.Read, Optional: tongs.Write | tongs.Network,
 			Hints: tongs.Hints{Idempotent: true},

@@ -90,7 +90,7 @@ func newInstall(opt Options) (tongs.Tool, error) {
 	return tongs.New(tongs.Def[InstallInput, InstallOutput]{
 		Spec: tongs.Spec{
 			Input: input, ArgAliases: aliases,
-			Name: "install_package", Title: "Install package", Toolset: Toolset, Complex: true,
+			Name: "install_package", Title: "Install package", Toolset: Toolset, Complex: true, Extra: true,
 			Description: "Adds packages from a registry to the project, with its package manager. Install scripts do not run unless asked for.",
 			Needs:       tongs.Execute | tongs.Read | tongs.Network, Optional: tongs.Write,
 			Hints: tongs.Hints{OpenWorld: true, Destructive: true},

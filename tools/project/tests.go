@@ -121,7 +121,7 @@ func newTests(opt Options) (tongs.Tool, error) {
 	return tongs.New(tongs.Def[TestInput, TestOutput]{
 		Spec: tongs.Spec{
 			Input: input, ArgAliases: aliases,
-			Name: "run_tests", Title: "Run tests", Toolset: Toolset, Complex: true,
+			Name: "run_tests", Title: "Run tests", Toolset: Toolset, Complex: true, Extra: true,
 			Description: "Runs the project's tests in a sandbox with the runner it uses, and returns counts and each failure's name, file, line and message.",
 			Needs:       tongs.Execute | tongs.Read, Optional: tongs.Write | tongs.Network,
 			Hints: tongs.Hints{OpenWorld: true, Destructive: true},
