@@ -236,7 +236,7 @@ func (p *installPlan) preview(in InstallInput, names []string) string {
 	case p.code == "":
 		b.WriteString("scripts:  none; " + p.name + " runs no code of packages when it installs them\n")
 	case in.Scripts && p.lists:
-		b.WriteString("scripts:  you are asked about them once they are known\n")
+		b.WriteString("scripts:  you are asked about each before it runs\n")
 	case in.Scripts:
 		b.WriteString("scripts:  " + p.code + " run, in the sandbox\n")
 	default:
