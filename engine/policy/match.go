@@ -19,6 +19,11 @@ func Match(kind tongs.EffectKind, pattern string, effect tongs.Effect) bool {
 	return known(kind) && effect.Kind == kind && !opaque(&effect) && leniently(pattern, &effect) == yes
 }
 
+// MatchWidely is Match with the pattern read the way an ask or blocked rule is read. A malformed pattern matches everything.
+func MatchWidely(kind tongs.EffectKind, pattern string, effect tongs.Effect) bool {
+	return known(kind) && effect.Kind == kind && !opaque(&effect) && strictly(pattern, &effect) != no
+}
+
 // meeting is whether an effect is one that a rule is about.
 type meeting uint8
 

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/internal/nearest"
 	"github.com/tongs-ai/tongs/network"
 )
@@ -16,17 +17,19 @@ import (
 // commandToolsets are those whose tools run commands.
 var commandToolsets = []string{"shell", "code", "git", "project"}
 
-// MethodLimit says which methods of plain HTTP commands may use for a host.
+// MethodLimit says which methods of plain HTTP commands may use for the hosts that a pattern matches.
 type MethodLimit struct {
 	Host    string
 	Methods []string
 	Origin  string
 }
 
-// MethodsFor returns the methods that commands may use for a host, nil for no limit. Several limits hold together.
+// MethodsFor returns the methods that commands may use for a host, nil for no limit. Where several limits apply, only what all of
+// them allow is left.
 func (s Sandbox) MethodsFor(host string) (methods []string) {
+	effect := tongs.Effect{Kind: tongs.EffectNetwork, Host: host}
 	for _, m := range s.Methods {
-		if !strings.EqualFold(m.Host, host) {
+		if !policy.MatchWidely(tongs.EffectNetwork, m.Host, effect) {
 			continue
 		}
 		if methods == nil {
@@ -91,6 +94,9 @@ func (l *layer) readHosts(v value) {
 				if m, ok := l.word(item, http.MethodGet, http.MethodHead); ok {
 					methods = append(methods, m)
 				}
+			}
+			if methods == nil && len(l.problems) == before {
+				l.fail(v.pos, "%s is empty; name at least one of GET and HEAD, or block the host", v.name())
 			}
 		},
 	})

@@ -138,7 +138,7 @@ func TestHostsOfCommands(t *testing.T) {
 	}
 	for wrong, says := range map[string]string{
 		"npn": "did you mean npm?", "{approval: ask}": "needs a host", "{host: npm, methods: [POST]}": "GET", "https://npm.example": "URL",
-		"{host: npm, approval: blocked, methods: [GET]}": "whatever the method",
+		"{host: npm, approval: blocked, methods: [GET]}": "whatever the method", "{host: npm, methods: []}": "name at least one",
 	} {
 		if msg := newSite(t).user("sandbox: {network: {hosts: [" + wrong + "]}}\n").fail(); !strings.Contains(msg, says) {
 			t.Errorf("%s: %s", wrong, msg)
@@ -174,6 +174,19 @@ func TestPushes(t *testing.T) {
 	} {
 		if msg := newSite(t).user("sandbox: {network: {pushes: [" + wrong + "]}}\n").fail(); !strings.Contains(msg, says) {
 			t.Errorf("%s: %s", wrong, msg)
+		}
+	}
+}
+
+// A limit of methods covers all hosts that its entry allows, and the same host at other ports.
+func TestMethodLimitsOfPatterns(t *testing.T) {
+	c := newSite(t).user("sandbox: {network: {hosts: [{host: '*.corp.example', methods: [GET, HEAD]}, {host: 'plain.example:*', methods: [GET]}]}}\n").load()
+	for host, want := range map[string][]string{
+		"npm.corp.example": {"GET", "HEAD"}, "NPM.corp.example:8443": {"GET", "HEAD"}, "plain.example": {"GET"}, "plain.example:8080": {"GET"},
+		"corp.example": nil, "other.example": nil,
+	} {
+		if got := c.Sandbox.MethodsFor(host); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", host, got, want)
 		}
 	}
 }
