@@ -114,11 +114,16 @@ func Compare(r Repository) *Outcome {
 		return out
 	}
 	c.describe(refs)
+	out.Slight = c.slight(refs)
+	if len(c.lines) == 0 {
+		for _, ref := range refs {
+			c.ref(ref)
+		}
+	}
 	slices.SortStableFunc(c.lines, func(a, b said) int { return a.rank - b.rank })
 	for i, line := range c.lines {
 		out.Does, out.Grave = append(out.Does, line.text), out.Grave || i == 0 && line.rank == 0
 	}
-	out.Slight = len(c.lines) == 0
 	out.Idle = out.Slight && !slices.ContainsFunc(r.Changes, func(ch Change) bool {
 		kind, _ := partOf(ch.Name)
 		return kind != index
@@ -127,6 +132,19 @@ func Compare(r Repository) *Outcome {
 		out.Does = []string{"update git's records (no branch, tag or staged file changed)"}
 	}
 	return out
+}
+
+// slight reports whether nothing changed that git goes by: all refs have their values, and of the files only those did that tell of the
+// past, or that git writes anew whenever it looks.
+func (c *comparison) slight(refs []RefChange) bool {
+	return len(c.lines)+len(refs) == 0 && !slices.ContainsFunc(c.Changes, func(ch Change) bool {
+		if ch.Dir {
+			_, own := partOf(ch.Name)
+			_, progress := steps[own]
+			return progress && ch.Kind == Deleted
+		}
+		return Restore(ch.Name) == Exact && !IsIndex(ch.Name)
+	})
 }
 
 // why finds out what is not merely git's own record. Objects are looked at in any case: whoever takes back the rest leaves those

@@ -227,6 +227,35 @@ git fetch -q ../other HEAD:refs/remotes/origin/other; rm -rf ../other; ls .git/o
 	}
 }
 
+// What changes nothing that git goes by is slight, and undo passes it over. Everything else is not, however little is said of it.
+func TestSlight(t *testing.T) {
+	base := newWorld(t, "")
+	rebasing := newWorld(t, "echo c > f1; git commit -qam c; ! git rebase -q side")
+	for i, test := range []struct {
+		dir, script string
+		slight      bool
+		want        string
+	}{
+		{base, "git pack-refs --all", true, "update git's records"},
+		{base, "git update-index --refresh", true, "update git's records"},
+		{base, "git hash-object -w f1", true, "update git's records"},
+		{base, "git rev-parse side > .git/refs/stash", false, "move the stash from"},
+		{base, "git update-ref refs/bisect/bad HEAD", false, "refs/bisect/bad"},
+		{base, "git update-ref refs/rewritten/x HEAD", false, "refs/rewritten/x"},
+		{base, "git config branch.main.rebase true", false, "branch main"},
+		{rebasing, "echo drop >> .git/rebase-merge/git-rebase-todo", false, "update git's records"},
+		{rebasing, "git rev-parse HEAD > .git/REBASE_HEAD", false, "update git's records"},
+	} {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Log(test.script)
+			got := happened(t, test.dir, test.script)
+			if got.Strange != "" || got.Slight != test.slight || !strings.Contains(strings.Join(got.Does, "; "), test.want) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
 // What is not merely a record of git's is strange.
 func TestAttackStrange(t *testing.T) {
 	base := newWorld(t, "")

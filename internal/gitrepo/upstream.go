@@ -1,6 +1,8 @@
 package gitrepo
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -76,4 +78,48 @@ func upstreams(text string) map[string]string {
 		}
 	}
 	return tracks
+}
+
+// rebasing are the branches whose pulls rebase, or merge, unlike before, each with the new setting.
+func rebasing(before, after string) (changed [][2]string) {
+	sides := [2]map[string]string{{}, {}}
+	for i, text := range []string{before, after} {
+		list, _ := gitdir.Parse(text)
+		for _, s := range list {
+			if upstream(s) && s.Name == "rebase" {
+				sides[i][s.Sub] = "rebase=" + s.Value
+			}
+		}
+	}
+	branches := maps.Clone(sides[0])
+	maps.Copy(branches, sides[1])
+	for _, branch := range slices.Sorted(maps.Keys(branches)) {
+		if sides[0][branch] != sides[1][branch] {
+			changed = append(changed, [2]string{branch, sides[1][branch]})
+		}
+	}
+	return changed
+}
+
+// tracking says what branches track now.
+func (c *comparison) tracking() {
+	before, err1 := c.old.read("config")
+	after, err2 := c.now.read("config")
+	if err1 != nil || err2 != nil || before == after {
+		return
+	}
+	for _, s := range rebasing(before, after) {
+		c.say(2, "set how branch %s pulls: %s", clean(s[0]), clean(cmp.Or(s[1], "as by default")))
+	}
+	old, now := upstreams(before), upstreams(after)
+	for _, branch := range slices.Sorted(maps.Keys(now)) {
+		if old[branch] != now[branch] {
+			c.say(2, "branch %s tracks %s", clean(branch), clean(now[branch]))
+		}
+	}
+	for _, branch := range slices.Sorted(maps.Keys(old)) {
+		if _, still := now[branch]; !still {
+			c.say(2, "branch %s tracks nothing any more", clean(branch))
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -70,7 +71,9 @@ func (c *comparison) describe(refs []RefChange) {
 		c.many(refs)
 	} else {
 		for _, r := range c.renamed(refs) {
-			c.ref(r)
+			if !inProgress(r.Name) {
+				c.ref(r)
+			}
 		}
 	}
 	c.stash()
@@ -117,6 +120,11 @@ func (c *comparison) first(name, id string) bool {
 	return true
 }
 
+// inProgress reports whether the stash, or what is in progress, tells of a ref as a rule.
+func inProgress(ref string) bool {
+	return ref == stashRef || strings.HasPrefix(ref, "refs/bisect/") || strings.HasPrefix(ref, "refs/rewritten/")
+}
+
 // ref says what became of a ref.
 func (c *comparison) ref(r RefChange) {
 	what, name := "ref", r.Name
@@ -127,8 +135,6 @@ func (c *comparison) ref(r RefChange) {
 	}
 	name = clean(name)
 	switch {
-	case r.Name == "refs/stash" || strings.HasPrefix(r.Name, "refs/bisect/") || strings.HasPrefix(r.Name, "refs/rewritten/"):
-		// the stash, and the worktree, tell of it
 	case strings.HasPrefix(r.Name, "refs/notes/"):
 		c.say(1, "change the notes %s", clean(strings.TrimPrefix(r.Name, "refs/notes/")))
 	case r.Old == "" && what == "branch" && c.first(name, r.New):
@@ -240,6 +246,9 @@ func (c *comparison) files(a, b string) string {
 // stash says which stashes came and went.
 func (c *comparison) stash() {
 	old, now := stashes(c.old), stashes(c.now)
+	if from, to := c.old.refs[stashRef], c.now.refs[stashRef]; from != to && slices.Equal(old, now) {
+		c.say(0, "move the stash from %s to %s", cmp.Or(short(from), "nothing"), cmp.Or(short(to), "nothing"))
+	}
 	for _, s := range now {
 		if slices.Contains(old, s) {
 			continue
@@ -265,6 +274,9 @@ func (c *comparison) stash() {
 		}
 	}
 }
+
+// stashRef is the newest stash. Its reflog has the others.
+const stashRef = "refs/stash"
 
 type stashed struct{ id, message string }
 
@@ -476,24 +488,4 @@ func content(open func() (io.ReadCloser, error), size int64, digits int) (string
 	}
 	defer f.Close()
 	return blobID(f, size, digits)
-}
-
-// tracking says what branches track now.
-func (c *comparison) tracking() {
-	before, err1 := c.old.read("config")
-	after, err2 := c.now.read("config")
-	if err1 != nil || err2 != nil || before == after {
-		return
-	}
-	old, now := upstreams(before), upstreams(after)
-	for _, branch := range slices.Sorted(maps.Keys(now)) {
-		if old[branch] != now[branch] {
-			c.say(2, "branch %s tracks %s", clean(branch), clean(now[branch]))
-		}
-	}
-	for _, branch := range slices.Sorted(maps.Keys(old)) {
-		if _, still := now[branch]; !still {
-			c.say(2, "branch %s tracks nothing any more", clean(branch))
-		}
-	}
 }
