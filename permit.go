@@ -43,7 +43,8 @@ type More struct {
 	// Reason tells a person why it is needed.
 	Reason  string
 	Effects []Effect
-	// Unasked refuses what somebody would have to be asked about. Nothing is recorded of such a refusal.
+	// Unasked refuses what somebody would have to be asked about. Nothing is recorded of such a refusal, nor of what was allowed
+	// before.
 	Unasked bool
 	// Preview shows what it is about; nil shows the plan of the call. It is called only when somebody is asked.
 	Preview func(context.Context) (string, error)

@@ -79,14 +79,8 @@ func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Eff
 		return nil, err
 	}
 	if more.Unasked {
-		if err := d.judge(ctx); err != nil {
+		if known, err := d.isFree(ctx); err != nil || known {
 			return nil, err
-		}
-		if d.verdict.Decision == tongs.Blocked {
-			return nil, tongs.Errorf(tongs.CodeBlocked, "%s", d.verdict.Reason).With("rule", d.verdict.By)
-		}
-		if len(d.unanswered()) > 0 {
-			return nil, tongs.Errorf(tongs.CodeApprovalRequired, "%s", d.verdict.Reason)
 		}
 	}
 	if err := d.decide(ctx); err != nil {
@@ -95,7 +89,9 @@ func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Eff
 	if more.Unsaid && d.unsaid() {
 		return nil, d.intent(d.effects)
 	}
-	d.notes = append(slices.Clip(d.notes), more.Reason)
+	if !more.Unasked {
+		d.notes = append(slices.Clip(d.notes), more.Reason)
+	}
 	d.needed = append(slices.Clip(d.needed), d.effects...)
 	args, err := d.ask(ctx)
 	if err != nil {
@@ -106,6 +102,27 @@ func (w *walk) extend(ctx context.Context, more tongs.More) (effects []tongs.Eff
 	}
 	w.decision.goOn(d)
 	return d.effects, nil
+}
+
+// maxMet is how many effects a running tool may meet that nobody is asked about.
+const maxMet = 1000
+
+// isFree refuses effects that somebody would have to be asked about. Known says that they were allowed before, and still are: a program
+// may connect to a host any number of times.
+func (d *decision) isFree(ctx context.Context) (known bool, err error) {
+	if err := d.judge(ctx); err != nil {
+		return false, err
+	}
+	known = !slices.ContainsFunc(d.effects, func(e tongs.Effect) bool { return !slices.ContainsFunc(d.needed, e.Same) })
+	switch {
+	case d.verdict.Decision == tongs.Blocked:
+		return false, tongs.Errorf(tongs.CodeBlocked, "%s", d.verdict.Reason).With("rule", d.verdict.By)
+	case len(d.unanswered()) > 0:
+		return false, tongs.Errorf(tongs.CodeApprovalRequired, "%s", d.verdict.Reason)
+	case !known && len(d.needed) >= maxMet:
+		return false, tongs.Errorf(tongs.CodePermissionDenied, "the call met more than %d things besides its plan", maxMet)
+	}
+	return known, nil
 }
 
 // unlessFree is a decision that came with a plan, for what was not planned: what it frees is no more than the plan says.

@@ -2,11 +2,13 @@ package engine_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
+	"github.com/tongs-ai/tongs/engine/audit"
 )
 
 // extender is a runner of commands that asks for a protected name while it runs, showing what it is about.
@@ -124,5 +126,71 @@ func TestExtendByAHost(t *testing.T) {
 				t.Errorf("asked %q", b.person.last().Message)
 			}
 		})
+	}
+}
+
+// connections is a runner of commands that connects to hosts again and again, and then asks for one that nobody allowed.
+type connections struct {
+	engine.Programs
+	permit *tongs.Permit
+	got    *[]tongs.Effect
+}
+
+func (c connections) Run(ctx context.Context, _ *tongs.Command) (*tongs.Exit, error) {
+	network := func(host string) []tongs.Effect { return []tongs.Effect{{Kind: tongs.EffectNetwork, Host: host}} }
+	for i := range 500 {
+		host := []string{"a.example", "b.example"}[i%2]
+		if err := c.permit.Decide(ctx, tongs.More{Reason: "it connects to " + host, Effects: network(host), Unasked: true}); err != nil {
+			return nil, err
+		}
+	}
+	err := c.permit.Decide(ctx, tongs.More{Reason: "it was met", Effects: network("other.example")})
+	*c.got = c.permit.Effects()
+	return nil, err
+}
+
+func (connections) End(context.Context) (engine.Outcome, error) { return nil, nil }
+
+// intents counts what is recorded of decisions.
+type intents struct {
+	audit.Log
+	count int
+}
+
+func (l *intents) Intent(ctx context.Context, call string, in *audit.Intent) error {
+	l.count++
+	return l.Log.Intent(ctx, call, in)
+}
+
+// A host that is free is decided and recorded once, however often a program connects to it, and a later question does not tell of it.
+func TestManyConnectionsToFreeHosts(t *testing.T) {
+	var got []tongs.Effect
+	running := tool(t, tongs.Spec{Default: tongs.PreApproved, Needs: tongs.Read, Optional: tongs.Network},
+		func(*tongs.View, echoIn) (*tongs.Plan, error) {
+			return &tongs.Plan{Effects: []tongs.Effect{{Kind: tongs.EffectRead, Path: tongs.Path{Rel: "."}}}}, nil
+		},
+		func(ctx context.Context, env *tongs.Env, in echoIn) (echoOut, error) {
+			_, err := env.Commands.Run(ctx, nil)
+			return echoOut{in.Text}, err
+		})
+	log := &intents{Log: audit.NewMemory()}
+	b := setup(t, []tongs.Tool{running}, func(o *engine.Options) {
+		o.Audit = log
+		o.Rules = func() []tongs.Rule {
+			return []tongs.Rule{
+				{Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: "a.example", Decision: tongs.PreApproved, Layer: tongs.LayerUser},
+				{Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: "b.example", Decision: tongs.PreApproved, Layer: tongs.LayerUser},
+				{Effects: tongs.Kinds(tongs.EffectNetwork), Pattern: "other.example", Decision: tongs.Ask, Layer: tongs.LayerUser},
+			}
+		}
+		o.Commands = func(p *tongs.Permit) engine.Programs { return connections{permit: p, got: &got} }
+	})
+	b.person.answer = yes
+	must(t, b.call("echo", `{"text":"x"}`), "")
+	if len(got) != 4 || log.count != 4 { // the plan, two free hosts and the other
+		t.Errorf("%d effects, %d times recorded", len(got), log.count)
+	}
+	if q := b.person.last(); b.person.count() != 1 || !slices.Equal(q.Notes, []string{"it was met"}) {
+		t.Errorf("asked %d times, with %d notes", b.person.count(), len(q.Notes))
 	}
 }

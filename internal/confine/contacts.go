@@ -144,8 +144,9 @@ func (p *process) decideHost(ctx context.Context, t network.Target) network.Deci
 			if network.ByAddressOnly(addr) {
 				return nil // the guard refuses it, whoever allowed the name
 			}
-			e.Private, e.Why = true, fmt.Sprintf("it resolves to %s, %s", addr, network.WhySpecial)
-			return p.mayReach(ctx, e)
+			special := e // several connections may be made at a time
+			special.Private, special.Why = true, fmt.Sprintf("it resolves to %s, %s", addr, network.WhySpecial)
+			return p.mayReach(ctx, special)
 		},
 	}
 }
