@@ -96,7 +96,7 @@ func lessonOf(q *approval.Question) (l lesson, ok bool) {
 // lessonOfChanges is that of a question about changes that a program made to a copy.
 func lessonOfChanges(q *approval.Question) (l lesson, ok bool) {
 	for _, c := range q.Changes {
-		if c.Protected != "" || c.Kind != tongs.Added && c.Kind != tongs.Modified || c.Below > 0 || c.Path.Root != tongs.WorkspaceRoot {
+		if c.Protected != "" || c.Repository || c.Kind != tongs.Added && c.Kind != tongs.Modified || c.Below > 0 || c.Path.Root != tongs.WorkspaceRoot {
 			return l, false
 		}
 		l.paths = append(l.paths, c.Path.Rel)

@@ -79,3 +79,16 @@ func TestWhichAnswersCount(t *testing.T) {
 		}
 	}
 }
+
+// No rule for files covers what git records.
+func TestCommitsAreNoLesson(t *testing.T) {
+	change := tongs.Change{Path: tongs.Path{Rel: ".git"}, Kind: tongs.Modified, Repository: true, Does: []string{"commit 1 file to main: x"}}
+	q := &approval.Question{Source: tongs.Source{Kind: tongs.SourceBuiltin}, Changes: []tongs.Change{change}, ChangeCount: 1}
+	if l, ok := lessonOf(q); ok {
+		t.Errorf("a rule for %v is offered", l.paths)
+	}
+	q.Answer = &approval.Answer{}
+	if !covers(tongs.EffectWrite, ".git", refusedIn(q)) {
+		t.Error("a refused commit does not count as refused")
+	}
+}
