@@ -29,6 +29,18 @@ func (d *decision) groundsOfCall() (json.RawMessage, error) {
 	return json.Marshal(list)
 }
 
+// GrantOf returns what an approval of changes that wait remembers, nil where that is nothing. By is who gave it.
+func GrantOf(p *approval.Parked, a *approval.Answer, by string) (*policy.Grant, error) {
+	if !a.Approved || a.Scope != approval.Session || len(p.Grant) == 0 {
+		return nil, nil
+	}
+	var grant policy.Grant
+	if err := json.Unmarshal(p.Grant, &grant); err != nil {
+		return nil, fmt.Errorf("what the approval is to be remembered for cannot be read: %w", err)
+	}
+	return &grant, given(&grant, a, by)
+}
+
 // bare are effects without what no rule looks at.
 func bare(effects []tongs.Effect) []tongs.Effect {
 	list := make([]tongs.Effect, len(effects))

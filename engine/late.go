@@ -200,13 +200,19 @@ func (d *decision) keepFor(ctx context.Context, o Outcome, question string, expi
 	if err != nil {
 		return err
 	}
+	var grant json.RawMessage
+	if g := d.recordedGrant(); g != nil {
+		if grant, err = json.Marshal(g); err != nil {
+			return err
+		}
+	}
 	parcel, err := o.Park(ctx, expires)
 	if err != nil {
 		return err
 	}
 	return late.Park(ctx, approval.Parked{
 		Question: question, Key: d.key, Session: d.call.Session, Parcel: parcel.ID, Digest: parcel.Digest, Grounds: grounds,
-		Result: result, Expires: expires,
+		Grant: grant, Result: result, Expires: expires,
 	})
 }
 

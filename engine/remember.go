@@ -17,28 +17,34 @@ func (d *decision) remember(ctx context.Context, open []tongs.Effect, a *approva
 	if a.Scope != approval.Session && a.Scope != approval.Always {
 		return nil
 	}
-	covers := policy.Propose(open)
-	if len(a.Remember) > 0 {
-		covers = nil
-		for _, line := range a.Remember {
-			cover, err := policy.ParseCover(line)
-			if err != nil {
-				return tongs.Errorf(tongs.CodeInvalidArgs, "the call was not run, since what should be remembered cannot be read: %w", err)
-			}
-			covers = append(covers, cover)
-		}
-	}
-	grant := policy.Grant{
-		ID: id.New("g"), Scope: policy.Scope(a.Scope), Key: d.grantKey(), Covers: covers,
-		RulesDigest: d.verdict.RulesDigest, By: d.answered, At: time.Now(),
-	}
+	grant := policy.Grant{Scope: policy.Scope(a.Scope), Key: d.grantKey(), Covers: policy.Propose(open), RulesDigest: d.verdict.RulesDigest}
 	if grant.Scope == policy.ScopeAlways {
 		grant.Key.Session = ""
+	}
+	if err := given(&grant, a, d.answered); err != nil {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "the call was not run: %w", err)
 	}
 	for _, g := range append([]policy.Grant{grant}, d.alike(grant, open)...) {
 		if err := d.engine.opt.Grants.Add(ctx, g); err != nil {
 			return fmt.Errorf("the approval could not be remembered: %w", err)
 		}
+	}
+	return nil
+}
+
+// given completes a grant with what an answer says: who gave it, and the lines that are to be remembered instead of those proposed.
+func given(grant *policy.Grant, a *approval.Answer, by string) error {
+	grant.ID, grant.By, grant.At = id.New("g"), by, time.Now()
+	if len(a.Remember) == 0 {
+		return nil
+	}
+	grant.Covers = nil
+	for _, line := range a.Remember {
+		cover, err := policy.ParseCover(line)
+		if err != nil {
+			return fmt.Errorf("the rule to remember cannot be read: %w", err)
+		}
+		grant.Covers = append(grant.Covers, cover)
 	}
 	return nil
 }

@@ -3,12 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/policy"
-	"github.com/tongs-ai/tongs/internal/id"
 )
 
 // recorded are effects on git directories that somebody is asked about, and the digest of the rules that were looked at.
@@ -17,17 +15,29 @@ type recorded struct {
 	rules   string
 }
 
-// rememberRecorded keeps an approval of what git recorded for the session.
-func (d *decision) rememberRecorded(ctx context.Context, a *approval.Answer) error {
-	if d.recorded == nil || a.Scope != approval.Session {
+// recordedGrant is what an approval for the session remembers of what git recorded; nil where that is nothing.
+func (d *decision) recordedGrant() *policy.Grant {
+	if d.recorded == nil {
 		return nil
 	}
-	grant := policy.Grant{
-		ID: id.New("g"), Scope: policy.ScopeSession, Key: d.grantKey(), Covers: policy.Propose(d.recorded.effects),
-		RulesDigest: d.recorded.rules, By: d.answered, At: time.Now(),
+	grant := &policy.Grant{
+		Scope: policy.ScopeSession, Key: d.grantKey(), Covers: policy.Propose(d.recorded.effects), RulesDigest: d.recorded.rules,
 	}
 	grant.Key.Tool, grant.Key.Source = tongs.RepositoryTool().Name, tongs.RepositoryTool().Source
-	if err := d.engine.opt.Grants.Add(ctx, grant); err != nil {
+	return grant
+}
+
+// rememberRecorded keeps an approval of what git recorded for the session.
+func (d *decision) rememberRecorded(ctx context.Context, a *approval.Answer) error {
+	grant := d.recordedGrant()
+	if grant == nil || a.Scope != approval.Session {
+		return nil
+	}
+	err := given(grant, a, d.answered)
+	if err == nil {
+		err = d.engine.opt.Grants.Add(ctx, *grant)
+	}
+	if err != nil {
 		return fmt.Errorf("the approval could not be remembered: %w", err)
 	}
 	return nil

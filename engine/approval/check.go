@@ -84,6 +84,9 @@ func Admit(q *Question, a Answer, now time.Time) (Answer, error) {
 			return invalid("%q is not among the changes", kept)
 		}
 	}
+	if a.Keep != nil && a.Scope != Once {
+		return invalid("it keeps some of the changes, so it cannot be for %q: what it drops would be allowed the next time", a.Scope)
+	}
 	if len(a.Remember) > 0 && a.Scope == Once {
 		return invalid("it has lines to remember, but the scope %q", Once)
 	}

@@ -47,6 +47,8 @@ type Parked struct {
 	// the rules of the user were that they were decided by.
 	Grounds   json.RawMessage `json:"grounds"`
 	ConfigDir string          `json:"configDir,omitempty"`
+	// Grant is what an approval for the session remembers, but for who gives it and when; empty where that is nothing.
+	Grant json.RawMessage `json:"grant,omitempty"`
 	// Result is what the tool returned.
 	Result  json.RawMessage `json:"result"`
 	Expires time.Time       `json:"expires"`

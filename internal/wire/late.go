@@ -14,6 +14,7 @@ import (
 	"github.com/tongs-ai/tongs/engine"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/engine/audit"
+	"github.com/tongs-ai/tongs/engine/policy"
 	"github.com/tongs-ai/tongs/internal/attendance"
 	"github.com/tongs-ai/tongs/internal/changeset"
 	"github.com/tongs-ai/tongs/internal/id"
@@ -27,6 +28,7 @@ import (
 type Late struct {
 	*state.Questions
 	log      audit.Log
+	grants   policy.Book
 	previews *approval.Previews
 	// open opens the journal; closed must be called.
 	open func() (j *journal.Journal, closed func() error, err error)
@@ -48,14 +50,18 @@ var (
 )
 
 // newLate makes one that opens the journal of a state directory when it needs it.
-func newLate(questions *state.Questions, log audit.Log, previews *approval.Previews, stateDir string) *Late {
-	return &Late{Questions: questions, log: log, previews: previews, sessions: sessionsIn(stateDir), waiting: AttendanceIn(stateDir), locks: workspace.LockDirOr(stateDir), open: func() (*journal.Journal, func() error, error) {
-		j, err := OpenJournal(stateDir, nil)
-		if err != nil {
-			return nil, nil, err
-		}
-		return j, j.Close, nil
-	}}
+func newLate(db *state.DB, log audit.Log, previews *approval.Previews, stateDir string) *Late {
+	return &Late{
+		Questions: db.Questions(approval.Options{}), log: log, grants: db.Grants(), previews: previews,
+		sessions: sessionsIn(stateDir), waiting: AttendanceIn(stateDir), locks: workspace.LockDirOr(stateDir),
+		open: func() (*journal.Journal, func() error, error) {
+			j, err := OpenJournal(stateDir, nil)
+			if err != nil {
+				return nil, nil, err
+			}
+			return j, j.Close, nil
+		},
+	}
 }
 
 // use makes it use a journal that is open already.
@@ -318,12 +324,30 @@ func (a *applying) make(ctx context.Context) (*tongs.Changed, error) {
 	if err := a.rules.allow(a.q, a.p, changedRoots(w)); err != nil {
 		return nil, err
 	}
+	if err := a.remember(ctx); err != nil {
+		return nil, err
+	}
 	entry, err := a.commit(ctx, w, keep)
 	if err != nil {
 		return nil, err
 	}
 	changed.Entry = entry.ID
 	return changed, nil
+}
+
+// remember keeps an approval that reaches further than these changes. What cannot be remembered is not made either.
+func (a *applying) remember(ctx context.Context) error {
+	grant, err := engine.GrantOf(a.p, a.q.Answer, a.by)
+	if err != nil {
+		return &cannotError{err.Error()}
+	}
+	if grant == nil {
+		return nil
+	}
+	if err := a.grants.Add(ctx, *grant); err != nil {
+		return fmt.Errorf("the approval could not be remembered: %w", err)
+	}
+	return nil
 }
 
 // keep are the paths of the changes that the person keeps; nil are all.

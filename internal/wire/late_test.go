@@ -435,3 +435,46 @@ func TestALateYesToAnEditAfterAChange(t *testing.T) {
 		t.Errorf("%v; a.txt %q", res.Error, s.read("a.txt"))
 	}
 }
+
+// repository makes the workspace a repository with a commit.
+func (s *site) repository() {
+	s.Helper()
+	s.write("f", "one\n")
+	cmd := exec.Command("sh", "-c", `git init -q -b main && git config user.name A && git config user.email a@example.org && git add f && git commit -qm one`)
+	cmd.Dir = s.at("ws")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.Fatalf("%v: %s", err, out)
+	}
+}
+
+// A late yes for the session is remembered like one that is given in time: the next commit of the session does not ask. It covers what
+// git records and nothing else, and no other session.
+func TestALateYesForTheSession(t *testing.T) {
+	s := newSite(t)
+	s.repository()
+	commit := func(text string) *tongs.Result {
+		return s.shell("printf '" + text + "\\n' > new-" + text + " && git add . && git commit -qm " + text)
+	}
+	q := s.asks(commit("two"))
+	s.ok(s.answer(q, approval.Answer{Approved: true, Scope: approval.Session}))
+	if res := commit("three"); res.Error != nil {
+		t.Errorf("it asks again: %v", res.Error)
+	}
+	s.asks(s.shell("echo changed > f"))
+	once := newSite(t)
+	once.repository()
+	s = once
+	s.ok(s.answer(s.asks(commit("two")), approval.Answer{Approved: true}))
+	s.asks(commit("three"))
+}
+
+// Whoever keeps some of the changes cannot have anything remembered: what was dropped would be allowed the next time.
+func TestKeepingSomeIsRememberedForNothing(t *testing.T) {
+	s := newSite(t)
+	s.repository()
+	q := s.asks(s.shell("echo x > new && git add . && git commit -qm two"))
+	if err := s.answer(q, approval.Answer{Approved: true, Scope: approval.Session, Keep: []string{"new"}}); !errors.Is(err, approval.ErrInvalid) {
+		t.Errorf("it is taken: %v", err)
+	}
+}

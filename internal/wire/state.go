@@ -54,6 +54,6 @@ func OpenState(dir string, c *config.Checkpoint) (*State, error) {
 		return nil, err
 	}
 	st := &State{DB: db, Audit: db.Audit(), Previews: PreviewsIn(dir), Grants: db.Grants(), Waiting: AttendanceIn(dir)}
-	st.Questions = newLate(db.Questions(approval.Options{}), st.Audit, st.Previews, dir)
+	st.Questions = newLate(db, st.Audit, st.Previews, dir)
 	return st, nil
 }
