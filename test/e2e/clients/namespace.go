@@ -94,6 +94,16 @@ func leftBehind(patience time.Duration) []string {
 	}
 }
 
+// endAll ends every descendant: those that are there after some time, and what they leave, which this process adopts.
+func endAll(patience time.Duration) {
+	for range 10 {
+		if len(leftBehind(patience)) == 0 {
+			return
+		}
+		patience = 100 * time.Millisecond
+	}
+}
+
 // children are the processes whose parent this one is.
 func children() []int {
 	entries, err := os.ReadDir("/proc")

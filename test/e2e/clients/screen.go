@@ -22,8 +22,8 @@ const (
 	release = "#!/bin/sh\necho \"$1\" > VERSION\nprintf '## %s\\n\\n- Prices are multiplied.\\n' \"$1\" >> CHANGELOG.md\nrm NEXT.md\necho released $1\n"
 )
 
-// drawn is how long a client has to draw what it was told.
-const drawn = 2 * time.Second
+// drawn is how long a client has to draw what it was told, and goodbye how long it has to end once its terminal is gone.
+const drawn, goodbye = 2 * time.Second, 3 * time.Second
 
 // show has the client's own interface run in a terminal, and writes down what a person sees: of a question about an edit, of one about
 // what a command did, and in the end. The person answers in the form, and elsewhere where there is none.
@@ -48,20 +48,25 @@ func (s *stand) show(ctx context.Context) error {
 	}
 	argv := s.client.screen(s)
 	argv[0] = filepath.Join(s.opt.npm, "node_modules", ".bin", argv[0])
-	tmux := func(args ...string) ([]byte, error) {
+	tmux := func(ctx context.Context, args ...string) ([]byte, error) {
 		cmd := s.command(ctx, "tmux", append([]string{"-L", "tongs-clients"}, args...)...)
 		cmd.Env = append(append(cmd.Env, "TMUX_TMPDIR="+s.tmp), s.client.env(s)...)
 		return cmd.CombinedOutput()
 	}
 	start := []string{"new-session", "-d", "-x", "100", "-y", "40", "-c", s.workspace, "env", "-u", "NO_COLOR", "TERM=tmux-256color", "COLORTERM=truecolor"}
-	if out, err := tmux(append(start, argv...)...); err != nil {
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+		defer cancel()
+		_, _ = tmux(ctx, "kill-server")
+		endAll(goodbye)
+	}()
+	if out, err := tmux(ctx, append(start, argv...)...); err != nil {
 		return fmt.Errorf("tmux: %w: %s", err, out)
 	}
-	defer func() { _, _ = tmux("kill-server") }()
 	capture := func(what string) error {
 		time.Sleep(drawn)
 		for flag, suffix := range map[string]string{"-p": "txt", "-ep": "ansi"} {
-			out, err := tmux("capture-pane", flag)
+			out, err := tmux(ctx, "capture-pane", flag)
 			if err != nil {
 				return fmt.Errorf("tmux: %w: %s", err, out)
 			}
@@ -77,7 +82,7 @@ func (s *stand) show(ctx context.Context) error {
 			return err
 		}
 		for i, key := range s.client.keys {
-			_, sent := tmux("send-keys", key)
+			_, sent := tmux(ctx, "send-keys", key)
 			if err := errors.Join(sent, capture(fmt.Sprintf("%s-%d", tool, i+1))); err != nil {
 				return err
 			}
