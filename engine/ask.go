@@ -58,19 +58,59 @@ func (d *decision) ask(ctx context.Context) (edited json.RawMessage, err error) 
 // open are the effects that somebody is asked about before the call runs. Contact says that these are hosts only, and that the
 // call then runs on a copy.
 func (d *decision) open(ctx context.Context) (open []tongs.Effect, contact bool, err error) {
-	open = d.unanswered()
-	if d.deferred = len(open) > 0 && d.defers(ctx); d.deferred {
+	rest, err := d.withoutLater(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	open = rest.unanswered()
+	if d.deferred = len(open) > 0 && rest.defers(ctx); d.deferred || len(open) == 0 {
 		return nil, false, nil
 	}
-	if len(open) == 0 {
-		return nil, false, nil
-	}
-	hosts, contact, err := d.contacts(ctx)
+	hosts, contact, err := rest.contacts(ctx)
+	d.asksFor(&rest.verdict)
 	if err != nil || !contact {
 		return open, false, err
 	}
 	d.deferred = true
 	return hosts, true, nil
+}
+
+// withoutLater is the decision without what is asked about later: itself where that is nothing.
+func (d *decision) withoutLater(ctx context.Context) (*decision, error) {
+	if !slices.ContainsFunc(d.unanswered(), d.askedLater) {
+		return d, nil
+	}
+	rest := *d
+	rest.effects, rest.needed = nil, nil
+	for _, e := range d.effects {
+		if !d.askedLater(e) {
+			rest.effects = append(rest.effects, e)
+		}
+	}
+	for _, e := range d.needed {
+		if slices.ContainsFunc(rest.effects, e.SameTarget) {
+			rest.needed = append(rest.needed, e)
+		}
+	}
+	return &rest, rest.judge(ctx)
+}
+
+// asksFor has the question, and what is remembered of its answer, be about a verdict on some of the effects.
+func (d *decision) asksFor(some *policy.Verdict) {
+	v := &d.verdict
+	v.By, v.Reason, v.Rememberable, v.SessionOnly, v.RulesDigest = some.By, some.Reason, some.Rememberable, some.SessionOnly, some.RulesDigest
+}
+
+// askedLater reports whether an effect is asked about by what comes of it: a change of a protected name, by a program that runs on a copy.
+// There the program may make it; and whoever is asked then sees it. A secret is shown to nobody before.
+func (d *decision) askedLater(e tongs.Effect) bool {
+	if !d.onCopy || len(d.sent) > 0 || !d.spec.Source.BuiltIn() || !e.ByName() || e.Unknown || e.Kind != tongs.EffectWrite && e.Kind != tongs.EffectDelete {
+		return false
+	}
+	files := d.engine.opt.Workspace
+	_, protected := files.Protected(e.Path)
+	_, secret := files.Secret(e.Path)
+	return protected && !secret
 }
 
 // unanswered are the effects that somebody must still be asked about. A call that already changed something and would

@@ -44,9 +44,7 @@ func (d *decision) contacts(ctx context.Context) (open []tongs.Effect, ok bool, 
 	if err := hosts.judge(ctx); err != nil {
 		return nil, false, err
 	}
-	v := &d.verdict
-	v.By, v.Reason = hosts.verdict.By, hosts.verdict.Reason
-	v.Rememberable, v.SessionOnly, v.RulesDigest = hosts.verdict.Rememberable, hosts.verdict.SessionOnly, hosts.verdict.RulesDigest
+	d.asksFor(&hosts.verdict)
 	return hosts.unanswered(), true, nil
 }
 
