@@ -80,8 +80,8 @@ type Config struct {
 	// Descriptions is a directory of texts that replace tools' long descriptions; empty means none.
 	Descriptions string
 	// Offer are extra tools and toolsets that clients are told of.
-	Offer []string
-	Toolsets     Toolsets
+	Offer    []string
+	Toolsets Toolsets
 	// Files are the files that were looked for, the most authority first.
 	Files []File
 	// Ignored are the words that do not count, and why.

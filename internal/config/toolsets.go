@@ -40,6 +40,7 @@ func (l *layer) readToolsets(v value) {
 		"web":        l.readWeb,
 		"search":     l.readSearch,
 		"code":       plain("code"),
+		"git":        plain("git"),
 		"project":    plain("project"),
 		"todo":       plain("todo"),
 		"custom":     l.readCustom,

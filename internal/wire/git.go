@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/gitrelay"
 	"github.com/tongs-ai/tongs/sandbox"
+	"github.com/tongs-ai/tongs/tools/git"
+	"github.com/tongs-ai/tongs/tools/shell"
 )
 
 // gitRelay makes the transfers of git in commands.
@@ -24,6 +27,13 @@ func (s *System) gitRelay(repository string) *gitrelay.Relay {
 		Remotes: func(ctx context.Context) []string {
 			return configuredRemotes(ctx, filepath.Join(repository, "config"))
 		},
+	})
+}
+
+// gitTools are the tools of git, which run it as commands do.
+func gitTools(running shell.Options) ([]tongs.Tool, error) {
+	return git.Tools(git.Options{
+		Full: running.Full, Relayed: running.Relayed, Scratch: running.Scratch, Shown: running.Shown, Timeout: running.Timeout,
 	})
 }
 

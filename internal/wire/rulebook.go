@@ -12,13 +12,14 @@ import (
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/state"
+	"github.com/tongs-ai/tongs/tools/git"
 	"github.com/tongs-ai/tongs/tools/project"
 	"github.com/tongs-ai/tongs/tools/shell"
 )
 
 // Rules are the rules in force under a configuration: those that tools bring, and its own.
 func Rules(cfg *config.Config) []tongs.Rule {
-	return slices.Concat(shell.Rules(), project.Rules(), forge.Rules(), cfg.Rules)
+	return slices.Concat(shell.Rules(), git.Rules(), project.Rules(), forge.Rules(), cfg.Rules)
 }
 
 // ruleBook holds the rules in force. It notices that a configuration file changed, or the trust in one, when the rules are asked for:

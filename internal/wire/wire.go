@@ -292,7 +292,7 @@ func ruleNamesHost(rules func() []tongs.Rule, mode tongs.Mode) func(host string)
 	return func(host string) bool {
 		return slices.ContainsFunc(rules(), func(r tongs.Rule) bool {
 			allows := r.Decision == tongs.PreApproved || r.Decision == tongs.Ask && mode != tongs.ModeAll
-			return allows && r.Effects.Has(tongs.EffectNetwork) && !r.Untrusted && !r.Fallback && strings.EqualFold(r.Pattern, host)
+			return allows && r.Effects.Has(tongs.EffectNetwork) && !r.Untrusted && !r.Fallback && r.Branch == "" && strings.EqualFold(r.Pattern, host)
 		})
 	}
 }
@@ -357,6 +357,11 @@ func tools(cfg *config.Config, confined *confine.Confiner, bounds output.Bounds,
 		return nil, nil, err
 	}
 	list = append(list, projects...)
+	ofGit, err := gitTools(running)
+	if err != nil {
+		return nil, nil, err
+	}
+	list = append(list, ofGit...)
 	reg, err := registry.New(list...)
 	return reg, commands, err
 }

@@ -91,7 +91,13 @@ func (s *Set) world(at place, look *looked) shellsyntax.World {
 		Inherits: s.opt.Inherits,
 	}
 	if at.tells {
-		w.Repository = at.repository
+		w.Repository = func(dir string) shellsyntax.Repository {
+			p, err := w.Resolve(path.Join(".", dir))
+			if err != nil {
+				return shellsyntax.Repository{}
+			}
+			return shellsyntax.ViewRepository(at.files, p)
+		}
 	}
 	if w.Confined = at.confined; w.Confined {
 		w.Scratch, w.Relayed = s.opt.Scratch, s.opt.Relayed

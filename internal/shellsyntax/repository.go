@@ -1,33 +1,27 @@
-package shell
+package shellsyntax
 
 import (
 	"net/url"
-	"path"
 	"strings"
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/gitdir"
-	"github.com/tongs-ai/tongs/internal/shellsyntax"
 )
 
-// repository is what is known of the git repository of a directory, or of one above it in the same root. It is for the words of a
+// ViewRepository is what is known of the git repository of a directory, or of one above it in the same root. It is for the words of a
 // question, so that what cannot be read is left out.
-func (at place) repository(dir string) (r shellsyntax.Repository) {
-	p, err := at.resolver(at.files.Resolve)(path.Join(".", dir))
-	if err != nil {
-		return r
-	}
+func ViewRepository(files tongs.FileView, dir tongs.Path) (r Repository) {
 	for {
-		git := p.Join(".git")
-		if head, err := shellsyntax.ReadText(at.files, git.Join("HEAD")); err == nil {
+		git := dir.Join(".git")
+		if head, err := ReadText(files, git.Join("HEAD")); err == nil {
 			r.Branch = strings.TrimSuffix(cutPrefix(head, "ref: refs/heads/"), "\n")
-			at.remotes(git, &r)
+			r.readRemotes(files, git)
 			return r
 		}
-		if p.Rel == "." {
+		if dir.Rel == "." {
 			return r
 		}
-		p = p.Dir()
+		dir = dir.Dir()
 	}
 }
 
@@ -39,10 +33,10 @@ func cutPrefix(s, prefix string) string {
 	return rest
 }
 
-// remotes reads the remotes of a repository, and which one the branch uses. Where a setting may make another address of one, its host
+// readRemotes reads the remotes of a repository, and which one the branch uses. Where a setting may make another address of one, its host
 // is not sure.
-func (at place) remotes(git tongs.Path, r *shellsyntax.Repository) {
-	text, err := shellsyntax.ReadText(at.files, git.Join("config"))
+func (r *Repository) readRemotes(files tongs.FileView, git tongs.Path) {
+	text, err := ReadText(files, git.Join("config"))
 	if err != nil {
 		return
 	}
