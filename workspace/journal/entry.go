@@ -31,6 +31,11 @@ type Entry struct {
 	Session string    `json:"session,omitempty"`
 	Agents  []string  `json:"agents,omitempty"`
 	Tool    string    `json:"tool,omitempty"`
+	// Client is the agent program whose own tool made the change, Prompt identifies what it was told to do. Of changes that were
+	// seen while none was at work, Outside is set: only whoever names them undoes them.
+	Client  string `json:"client,omitempty"`
+	Prompt  string `json:"prompt,omitempty"`
+	Outside bool   `json:"outside,omitempty"`
 	// Roots are the directories on this machine of the roots that its paths are in.
 	Roots map[string]string `json:"roots"`
 	// Undoes are the entries that it took back; Redo says that those were such entries themselves.

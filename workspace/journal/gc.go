@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/tongs-ai/tongs/internal/treestate"
 )
 
 // Report says what a collection removed and what is left.
@@ -114,7 +117,41 @@ func (c *collection) count(ctx context.Context, names []string) (whole []string,
 			}
 		}
 	}
-	return whole, c.countParked(use)
+	return whole, errors.Join(c.countParked(use), c.countStates(use))
+}
+
+// countStates finds out what the states of directories need, and removes those that nobody looked at for too long.
+func (c *collection) countStates(use func(hash string)) error {
+	dirs, err := os.ReadDir(c.j.file(statesDir))
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	for _, d := range dirs {
+		name := c.j.file(statesDir, d.Name(), indexName)
+		data, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		x, err := treestate.Decode(data)
+		if err != nil || time.Since(time.Unix(0, x.Taken)) > c.j.opt.MaxAge {
+			if err := os.RemoveAll(c.j.file(statesDir, d.Name())); err != nil {
+				return fmt.Errorf("journal: %w", err)
+			}
+			continue
+		}
+		c.rep.Left += int64(len(data))
+		for i := range x.Folders {
+			for k := range x.Folders[i].Entries {
+				if e := &x.Folders[i].Entries[k]; e.Kept {
+					use(hex.EncodeToString(e.Hash[:]))
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // countParked finds out what waits, and removes what expired.
@@ -142,7 +179,9 @@ func (c *collection) sweep() error {
 		}
 		hash, _, _ := strings.Cut(e.Name(), ".")
 		if c.uses[hash] > 0 {
-			c.rep.Left += fi.Size()
+			if linkCount(fi) < 2 { // a hard link takes no room
+				c.rep.Left += fi.Size()
+			}
 			return nil
 		}
 		c.rep.Bytes += fi.Size()

@@ -12,6 +12,7 @@
 //	done/ID            an entry, one JSON object a line: its head, then its changes
 //	open/ID.OWNER      the same, of a change that is being made; .stages and .steps say how to take it back
 //	parked/ID          a transaction in waiting, with what it replaces; its contents are in blobs
+//	states/ID/index    what a watched directory had in it when it was last looked at, by hash
 //	owners/OWNER       locked by a process as long as it lives
 //	broken/            what a power failure left that cannot be read
 //	lock               shared by whoever makes an entry, alone for whoever collects garbage
@@ -90,7 +91,7 @@ func openWith(opt Options, point func(string) error) (*Journal, error) {
 	if !filepath.IsAbs(opt.Dir) {
 		return nil, fmt.Errorf("journal: directory %q is not an absolute path", opt.Dir)
 	}
-	for _, dir := range []string{"", "blobs", "done", "open", "owners", "parked", "tmp"} {
+	for _, dir := range []string{"", "blobs", "done", "open", "owners", "parked", statesDir, "tmp"} {
 		if err := os.MkdirAll(filepath.Join(opt.Dir, dir), 0o700); err != nil {
 			return nil, fmt.Errorf("journal: %w", err)
 		}

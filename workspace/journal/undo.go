@@ -12,7 +12,7 @@ import (
 
 // Selector says which entries are meant.
 type Selector struct {
-	// Call is the ID of a call or of an entry. Where it is set the other fields, except Top, do not count.
+	// Call is the ID of a call, of an entry or of a prompt. Where it is set the other fields, except Top, do not count.
 	Call string
 	// Session limits the entries to one session; empty means any.
 	Session string
@@ -30,7 +30,7 @@ var ErrNothing = errors.New("there is nothing to undo")
 
 // Select returns the entries that are meant, newest first.
 func (j *Journal) Select(s Selector) (list []Entry, err error) {
-	f := Filter{Top: s.Top, Since: s.Since, Session: s.Session}
+	f := Filter{Top: s.Top, Since: s.Since}
 	if s.Call != "" {
 		f = Filter{Top: s.Top}
 	}
@@ -40,12 +40,17 @@ func (j *Journal) Select(s Selector) (list []Entry, err error) {
 		if err != nil {
 			return nil, err
 		}
+		open := candidate(&e, over, s.Redo)
 		switch {
-		case s.Call != "" && s.Call != e.Call && s.Call != e.ID:
+		case s.Call != "" && s.Call != e.Call && s.Call != e.ID && s.Call != e.Prompt:
+			continue
+		case s.Call == "" && s.Session != "" && s.Session != e.Session:
+			continue
+		case e.Outside && s.Call != e.ID, e.Client != "" && !open && s.Call != e.ID && s.Call != e.Call:
 			continue
 		case newest && len(list) > 0 && (e.Call != list[0].Call || e.Call == ""):
 			return list, nil
-		case newest && len(list) == 0 && !candidate(&e, over, s.Redo):
+		case newest && len(list) == 0 && !open:
 			continue
 		}
 		list = append(list, e)
