@@ -18,6 +18,7 @@ import (
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/engine/approval"
 	"github.com/tongs-ai/tongs/internal/cli"
+	"github.com/tongs-ai/tongs/internal/guard"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/sandbox"
@@ -36,6 +37,9 @@ var version = "dev"
 
 func main() {
 	sandbox.Main() // returns at once, except in the helper processes of the sandbox
+	if guard.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr) {
+		return
+	}
 	os.Exit(newApp().main(os.Args[1:]))
 }
 
@@ -115,11 +119,11 @@ func (a *app) main(args []string) int {
 // groups are the commands as help lists them: in the order in which people come to need them.
 func (a *app) groups() []group {
 	return []group{
-		{"start", "Start", []*cobra.Command{a.setupCommand(), a.initCommand(), a.doctorCommand(), a.serveCommand(), a.mcpCommand()}},
+		{"start", "Start", []*cobra.Command{a.setupCommand(), a.GuardCommand(a.run, a.host, a.agree), a.initCommand(), a.doctorCommand(), a.serveCommand(), a.mcpCommand()}},
 		{"call", "Call tools", []*cobra.Command{a.toolsCommand(), a.describeCommand(), a.callCommand(), a.explainCommand(), a.validateCommand()}},
 		{"answer", "Approve", []*cobra.Command{a.approvalsCommand(), a.allowRuleCommand(), a.denyRuleCommand(), a.grantsCommand(), a.trustCommand()}},
 		{"history", "History", []*cobra.Command{
-			a.logCommand(), a.changesCommand(), a.undoCommand(), a.redoCommand(), a.statsCommand(), a.replayCommand(), a.sessionsCommand(),
+			a.logCommand(), a.ChangesCommand(a.run, a.host), a.undoCommand(), a.redoCommand(), a.statsCommand(), a.replayCommand(), a.sessionsCommand(),
 		}},
 		{"agents", "Agents", []*cobra.Command{a.runCommand(), a.workerCommand()}},
 		{"own", "Your own tools", []*cobra.Command{a.forgeCommand(), a.moduleCommand()}},

@@ -15,25 +15,28 @@ import (
 
 func (a *app) undoCommand() *cobra.Command {
 	var session, since, format string
-	var partial bool
+	var partial, prompt bool
 	cmd := &cobra.Command{
-		Use:   "undo [CALL | --session SESSION | --since TIME] [-- PATH ...]",
+		Use:   "undo [CALL | --prompt | --session SESSION | --since TIME] [-- PATH ...]",
 		Short: "Undo file changes by any tool",
 		Long: "Undo what a call changed, whichever tool it was. Without a call, undo the newest change in this workspace. With " +
 			"paths, undo only the changes to them: paths come after the call, or after --.\n\n" +
 			"Files that changed since are never overwritten: in that case nothing is undone, unless --partial leaves them " +
-			"out. An undo is itself a call: it is shown, asked for and logged, and can be undone.",
+			"out. An undo is itself a call: it is shown, asked for and logged, and can be undone.\n\n" +
+			"With 'tongs guard install', this includes what agents do with their own tools: their newest call, with --prompt everything " +
+			"since your newest prompt, with --session last everything in their newest session.",
 		Example: "  tongs undo\n  tongs undo c_06ezk1vq8b3m\n  tongs undo c_06ezk1vq8b3m src/a.go\n" +
-			"  tongs undo --since 10m --partial\n  tongs undo --session s1 -- src",
+			"  tongs undo --prompt\n  tongs undo --since 10m --partial\n  tongs undo --session s1 -- src",
 	}
 	mode := cli.ModeFlag(cmd)
 	cli.FormatFlag(cmd, &format, "text", "text", "json")
-	cmd.Flags().StringVar(&session, "session", "", "everything this session `ID` changed")
+	cmd.Flags().StringVar(&session, "session", "", "everything this session `ID` changed; last is the newest session of an agent")
+	cmd.Flags().BoolVar(&prompt, "prompt", false, "everything an agent changed since your newest prompt")
 	cmd.Flags().StringVar(&since, "since", "", "everything changed since this `time`: 2h, or 2026-01-31")
 	cmd.Flags().BoolVar(&partial, "partial", false, "skip files that changed since, and undo the rest")
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		in := undo.Input{Session: session, Partial: partial}
-		named := session == "" && since == ""
+		named := session == "" && since == "" && !prompt
 		in.Call, in.Paths = callAndPaths(cmd, args, named)
 		if since != "" {
 			at, err := cli.Moment(since, time.Now())
@@ -42,7 +45,10 @@ func (a *app) undoCommand() *cobra.Command {
 			}
 			in.Since = at.Format(time.RFC3339Nano)
 		}
-		return a.takeBack(cmd.Context(), mode(), "undo", format, named && in.Call == "", &in.Call, &in)
+		find := func(s *wire.System) (err error) {
+			return s.FindChange(&in.Call, named && in.Call == "", prompt, &in.Session)
+		}
+		return a.takeBack(cmd.Context(), mode(), "undo", format, find, &in)
 	})
 	return cmd
 }
@@ -64,7 +70,13 @@ func (a *app) redoCommand() *cobra.Command {
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
 		in := undo.RedoInput{Partial: partial}
 		in.Call, in.Paths = callAndPaths(cmd, args, true)
-		return a.takeBack(cmd.Context(), mode(), "redo", format, in.Call == "", &in.Call, &in)
+		find := func(s *wire.System) (err error) {
+			if in.Call == "" {
+				in.Call, err = s.NewestChange(true)
+			}
+			return err
+		}
+		return a.takeBack(cmd.Context(), mode(), "redo", format, find, &in)
 	})
 	return cmd
 }
@@ -77,22 +89,18 @@ func callAndPaths(cmd *cobra.Command, args []string, named bool) (call string, p
 	return "", args
 }
 
-// takeBack calls undo or redo. A call that was not named is the newest of the workspace, in whichever session.
-func (a *app) takeBack(ctx context.Context, mode *tongs.Mode, tool, format string, newest bool, call *string, in any) error {
+// takeBack calls undo or redo. Find finds what is meant where it was not named.
+func (a *app) takeBack(ctx context.Context, mode *tongs.Mode, tool, format string, find func(*wire.System) error, in any) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	a.flags.workspace = cli.Kept(a.host()).Workspace
 	sys, err := a.openAsking(ctx, wire.Options{Mode: mode, Tool: tool}, cancel, nil)
 	if err != nil {
 		return err
 	}
 	defer sys.Close()
-	if newest {
-		if *call, err = sys.NewestChange(tool == "redo"); err != nil {
-			return err
-		}
-		if *call == "" {
-			return tongs.Errorf(tongs.CodeExecutionError, "there is nothing to %s in %s; 'tongs changes list' shows what was changed", tool, sys.Files.Dir())
-		}
+	if err := find(sys); err != nil {
+		return err
 	}
 	args, err := json.Marshal(in)
 	if err != nil {

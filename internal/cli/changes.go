@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/guard"
 	"github.com/tongs-ai/tongs/internal/terminal"
 	"github.com/tongs-ai/tongs/internal/wire"
 	"github.com/tongs-ai/tongs/workspace/journal"
@@ -43,6 +45,9 @@ func withJournal(h wire.Host, f func(j *journal.Journal, top string) error) erro
 	top, err := filepath.EvalSymlinks(p.Workspace)
 	if err != nil {
 		return err
+	}
+	if err := guard.Settle(context.Background(), j, top); err != nil && h.Warn != nil {
+		h.Warn("the newest changes of agents may be missing: " + err.Error())
 	}
 	return f(j, top)
 }
@@ -81,9 +86,17 @@ func (p *Printer) entries(j *journal.Journal, list []journal.Entry) error {
 		if call == "" {
 			call = e.ID
 		}
-		rows = append(rows, []string{e.Time.Format(time.DateTime), call, e.Tool, what})
+		rows = append(rows, []string{e.Time.Format(time.DateTime), call, toolOf(&e), what})
 	}
 	return p.Table([]string{"TIME", "CALL", "TOOL", "WHAT"}, rows)
+}
+
+// toolOf names the tool of an entry, and whose it is where it is not one of ours.
+func toolOf(e *journal.Entry) string {
+	if e.Client == "" {
+		return e.Tool
+	}
+	return e.Client + " " + e.Tool
 }
 
 // summary says what an entry did: what it did to repositories, and a few of its paths.
@@ -191,7 +204,10 @@ func (p *Printer) entry(j *journal.Journal, e *journal.Entry, format string) err
 			return err
 		}
 	} else {
-		fmt.Fprintf(p.Out, "%s  %s  %s  session %s  %s\n", e.Time.Format(time.DateTime), terminal.Clean(e.Tool), terminal.Clean(e.Call), terminal.Clean(e.Session), e.ID)
+		fmt.Fprintf(p.Out, "%s  %s  %s  session %s  %s\n", e.Time.Format(time.DateTime), terminal.Clean(toolOf(e)), terminal.Clean(e.Call), terminal.Clean(e.Session), e.ID)
+		if e.Prompt != "" {
+			fmt.Fprintf(p.Out, "  prompt %s\n", e.Prompt)
+		}
 		for _, u := range e.Undoes {
 			fmt.Fprintf(p.Out, "  undoes %s\n", u.ID)
 		}

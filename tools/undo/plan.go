@@ -20,6 +20,9 @@ import (
 const previewBytes = 256 << 10
 
 func (t *tools) plan(ctx context.Context, v *tongs.View, r request) (*tongs.Plan, error) {
+	if t.opt.Settle != nil {
+		t.opt.Settle(ctx)
+	}
 	u, entries, err := t.open(ctx, v.Call, v.Files, r)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,8 @@ type Options struct {
 	Journal *journal.Journal
 	// Roots are the directories on this machine of the roots of the workspace, by their names.
 	Roots map[string]string
+	// Settle, where it is not nil, has the journal know of changes that nobody announced. It is called before entries are selected.
+	Settle func(context.Context)
 }
 
 // Toolset is the name that configuration knows the tools by: that of the file tools, so that its rules hold here, too.

@@ -50,15 +50,22 @@ const (
 	indexName = "index"
 )
 
-// WatchDir returns where the watch of a directory is kept: whoever uses it may have files of its own there, which go with it.
-func (j *Journal) WatchDir(top string) string {
+// WatchDir returns where the journal at dir keeps the watch of a directory: whoever uses it may have files of its own there, which
+// go with it.
+func WatchDir(dir, top string) string {
 	sum := sha256.Sum256([]byte(top))
-	return j.file(statesDir, hex.EncodeToString(sum[:12]))
+	return filepath.Join(dir, statesDir, hex.EncodeToString(sum[:12]))
+}
+
+// Watched reports whether the journal at dir has a state of a directory.
+func Watched(dir, top string) bool {
+	_, err := os.Lstat(filepath.Join(WatchDir(dir, top), indexName))
+	return err == nil
 }
 
 // Watch opens the state of a directory, an absolute path with links resolved, and waits for whoever has it.
 func (j *Journal) Watch(ctx context.Context, top string) (*Watch, error) {
-	w := &Watch{j: j, top: top, dir: j.WatchDir(top)}
+	w := &Watch{j: j, top: top, dir: WatchDir(j.opt.Dir, top)}
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}

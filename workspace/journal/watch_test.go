@@ -258,7 +258,7 @@ func TestWatchFullDisk(t *testing.T) {
 	w.update(Entry{})
 	before := w.tree()
 	w.sh("rm -rf src && echo x > untracked.txt")
-	for _, step := range []string{"watch", "blob", "record", "save", "write done", "write " + filepath.Base(w.j.WatchDir(w.top))} {
+	for _, step := range []string{"watch", "blob", "record", "save", "write done", "write " + filepath.Base(WatchDir(w.j.Dir(), w.top))} {
 		func() {
 			watch, err := w.j.Watch(t.Context(), w.top)
 			if err != nil {
