@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/tongs-ai/tongs/internal/config"
@@ -29,6 +30,7 @@ func Main(args []string, in io.Reader, out, errs io.Writer) (ran bool) {
 	}
 	switch args[1] {
 	case "hook":
+		debug.SetGCPercent(400) // it lives for a moment
 		hook(args[2], in, out, errs)
 	case "fill":
 		ctx, cancel := context.WithTimeout(context.Background(), fillTime)

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // notes are what the hooks of a project tell each other: each is a process of its own.
@@ -75,7 +73,12 @@ func (n *notes) write(dir string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return owned.Replace(filepath.Join(dir, notesName), data, 0o600)
+	// Not owned.Replace: nothing depends on them after a power failure, and a hook must be quick.
+	temp := filepath.Join(dir, notesName+".new")
+	if err := os.WriteFile(temp, data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, filepath.Join(dir, notesName))
 }
 
 // key names the session of an event.

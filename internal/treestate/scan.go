@@ -279,12 +279,19 @@ type placed struct {
 }
 
 func (m *merge) all() {
-	m.entries = make([]Entry, 0, len(m.l.names))
-	i := 0
-	for _, name := range m.l.names {
-		if m.s.opt.Skip != nil && m.s.opt.Skip(m.path, name) {
-			continue
-		}
+	if skip := m.s.opt.Skip; skip != nil {
+		m.l.names = slices.DeleteFunc(m.l.names, func(name string) bool { return skip(m.path, name) })
+	}
+	names, i := m.l.names, 0
+	for i < len(names) && i < len(m.was) && names[i] == m.was[i].Name && m.same(&m.was[i]) {
+		i++
+	}
+	if i == len(names) && i == len(m.was) { // as in most folders
+		m.entries = m.was
+		return
+	}
+	m.entries = append(make([]Entry, 0, len(names)), m.was[:i]...)
+	for _, name := range names[i:] {
 		for ; i < len(m.was) && m.was[i].Name < name; i++ {
 			m.gone(&m.was[i])
 		}
@@ -298,6 +305,18 @@ func (m *merge) all() {
 	for ; i < len(m.was); i++ {
 		m.gone(&m.was[i])
 	}
+}
+
+// same reports whether an entry is as it was.
+func (m *merge) same(old *Entry) bool {
+	var st Stat
+	if old.Racy || m.l.stat(old.Name, &st) != nil {
+		return false
+	}
+	if old.Kind == Dir {
+		return st.Mode == old.Mode && st.UID == old.UID && st.GID == old.GID
+	}
+	return st == old.Stat
 }
 
 // entry looks at one name.

@@ -31,6 +31,9 @@ type Watch struct {
 	top   string
 	dir   string
 	index *treestate.Index
+	// dirty says that index differs from what is saved.
+	dirty bool
+	saved time.Time
 	// fresh are the objects that git added since, by git directory.
 	fresh   map[string][]gitrepo.Change
 	release []func()
@@ -90,8 +93,12 @@ func (j *Journal) Watch(ctx context.Context, top string) (*Watch, error) {
 	}
 	if err != nil {
 		w.Close()
+		return nil, err
 	}
-	return w, err
+	if w.index != nil {
+		w.saved = time.Unix(0, w.index.Taken)
+	}
+	return w, nil
 }
 
 // Close releases the watch.
@@ -160,7 +167,7 @@ func (w *Watch) Update(ctx context.Context, paths []string, opt WatchOptions) ([
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	old := w.index
-	w.index = index
+	w.index, w.dirty = index, w.dirty || old == nil || len(diffs) > 0
 	if old == nil {
 		return nil, nil // it was not watched before
 	}
@@ -299,6 +306,9 @@ func (w *Watch) Record(head Entry, changes []Change) (*Entry, error) {
 // Save makes the state what is compared with the next time. It comes after Record: if it does not come at all, the changes are found
 // again, and left out since an entry tells of them.
 func (w *Watch) Save() error {
+	if !w.dirty && time.Since(w.saved) < time.Hour { // then only to tell that it is used
+		return nil
+	}
 	if err := w.j.point("save"); err != nil {
 		return err
 	}
