@@ -190,7 +190,9 @@ func TestWatchTakesBack(t *testing.T) {
 			}
 			w.same(before)
 			for _, v := range [][2]string{
-				{w.git("status", "--porcelain", "-b"), status}, {w.git("rev-parse", "HEAD", "main"), head}, {w.git("stash", "list"), stash},
+				{w.git("status", "--porcelain", "-b"), status},
+				{w.git("rev-parse", "HEAD", "main"), head},
+				{w.git("stash", "list"), stash},
 				{w.git("ls-files", "-s"), index},
 			} {
 				if v[0] != v[1] {

@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/tongs-ai/tongs/internal/clientconfig"
+	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/config"
 	"github.com/tongs-ai/tongs/internal/guard"
+	"github.com/tongs-ai/tongs/internal/owned"
 )
 
 // Place is where a client's settings are.
@@ -87,7 +88,10 @@ func Install(c guard.Client, p Place, changes []Change) error {
 		if bytes.Equal(ch.Before, ch.After) {
 			continue
 		}
-		if err := clientconfig.Replace(ch.Path, ch.Before, ch.After, ch.Fresh); err != nil {
+		if now, err := os.ReadFile(ch.Path); err == nil && (ch.Fresh || !bytes.Equal(now, ch.Before)) {
+			return tongs.Errorf(tongs.CodeStaleFile, "%s changed meanwhile; it was not written, run it again", ch.Path)
+		}
+		if err := owned.Rewrite(ch.Path, ch.After, 0o600); err != nil {
 			return err
 		}
 	}
