@@ -23,7 +23,16 @@ func claude() client {
 		},
 		argv:   func(*stand) []string { return []string{"claude", "-p", model.Prompt} },
 		screen: func(*stand) []string { return []string{"claude", model.ShownPrompt} },
-		keys:   []string{"Right", "Enter", "Down", "Down", "Enter"},
+		free: func(*stand) []string {
+			return []string{"claude", "-p", model.Prompt, "--allowedTools", "Bash,Edit,Write"}
+		},
+		native: func(s *stand) []model.Native {
+			file, _ := json.Marshal(filepath.Join(s.workspace, "made.txt"))
+			return append([]model.Native{{Tools: []string{"Write"}, Args: fmt.Sprintf(`{"file_path":%s,"content":"agent"}`, file)}},
+				shellCalls([]string{"Bash"}, "command")...)
+		},
+		settings: ".claude/settings.json",
+		keys:     []string{"Right", "Enter", "Down", "Down", "Enter"},
 		env: func(s *stand) []string {
 			return []string{"ANTHROPIC_BASE_URL=" + s.url, "ANTHROPIC_API_KEY=none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 		},

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/tongs-ai/tongs/test/e2e/clients/internal/model"
 )
 
 // nodeVersion is the Node.js that the clients run with.
@@ -34,6 +36,13 @@ type client struct {
 	validates bool
 	// keeps are the tools of its own that stay after 'tongs setup --exclusive'.
 	keeps []string
+	// free starts it without a person and without limits of its own, native are calls of its own tools that destroy work; nil where
+	// 'tongs guard' does not know the client. settings is the file of its settings that it has before.
+	free     func(s *stand) []string
+	native   func(s *stand) []model.Native
+	settings string
+	// rewrites is whether the client writes to that file itself.
+	rewrites bool
 	// forms is whether it shows the server's forms, so that questions are answered there.
 	forms bool
 	// talk, where there is one, leads a client that is no command but a server.

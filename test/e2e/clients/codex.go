@@ -46,8 +46,13 @@ http_headers = { Authorization = "Bearer %s" }
 		screen: func(s *stand) []string {
 			return []string{"codex", "-c", `mcp_servers.tongs.default_tools_approval_mode="approve"`, "-c", fmt.Sprintf(`projects.%q.trust_level="trusted"`, s.workspace), model.ShownPrompt}
 		},
-		keys: []string{"Enter"},
-		env:  func(*stand) []string { return nil },
+		free: func(*stand) []string {
+			return []string{"codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", model.Prompt}
+		},
+		native:   func(*stand) []model.Native { return shellCalls([]string{"exec_command"}, "cmd") },
+		settings: ".codex/config.toml",
+		keys:     []string{"Enter"},
+		env:      func(*stand) []string { return nil },
 	}
 }
 

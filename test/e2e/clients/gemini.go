@@ -38,8 +38,11 @@ func gemini() client {
 				"httpUrl": r.url, "headers": object{"Authorization": "Bearer " + r.token}, "trust": !s.opt.guarded,
 			})
 		},
-		argv:   func(*stand) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-p", model.Prompt} },
-		screen: func(*stand) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-i", model.ShownPrompt} },
+		argv:     func(*stand) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-p", model.Prompt} },
+		screen:   func(*stand) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "-i", model.ShownPrompt} },
+		free:     func(*stand) []string { return []string{"gemini", "-m", "gemini-2.5-pro", "--yolo", "-p", model.Prompt} },
+		native:   func(*stand) []model.Native { return shellCalls([]string{"run_shell_command"}, "command") },
+		settings: ".gemini/settings.json",
 		env: func(s *stand) []string {
 			return []string{"GOOGLE_GEMINI_BASE_URL=" + s.url, "GEMINI_API_KEY=none"}
 		},

@@ -28,6 +28,8 @@ type options struct {
 	http          bool
 	// exclusive has the client's own tools turned off.
 	exclusive bool
+	// undo has the client destroy work with its own tools, under 'tongs guard install --undo-only', and takes it back.
+	undo bool
 }
 
 func main() {
@@ -45,6 +47,7 @@ func main() {
 	flag.BoolVar(&opt.mute, "mute", false, "keep the server's progress from the client")
 	flag.BoolVar(&opt.http, "http", false, "have clients reach 'tongs serve' by its address, instead of starting 'tongs mcp'")
 	flag.BoolVar(&opt.exclusive, "exclusive", false, "set clients up with 'tongs setup --exclusive', and check that they offer no tools of their own")
+	flag.BoolVar(&opt.undo, "undo", false, "only see whether 'tongs undo' takes back what a client does with its own tools, under 'tongs guard install --undo-only'")
 	flag.StringVar(&opt.screens, "screens", "", "only write what a person sees of two questions in the client's own interface to this directory (needs tmux)")
 	flag.BoolVar(&inside, "inside", false, "run in the namespace that this process was started in (internal)")
 	flag.Usage = func() {
@@ -144,7 +147,7 @@ func unshared(ctx context.Context, opt options, c client) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, self, "-inside", "-tongs", opt.tongs, "-npm", opt.npm, "-keep", opt.keep, "-screens", opt.screens, "-limit", opt.limit.String(), "-sleep", opt.sleep.String(),
-		fmt.Sprintf("-guarded=%t", opt.guarded), fmt.Sprintf("-mute=%t", opt.mute), fmt.Sprintf("-http=%t", opt.http), fmt.Sprintf("-exclusive=%t", opt.exclusive), c.name)
+		fmt.Sprintf("-guarded=%t", opt.guarded), fmt.Sprintf("-mute=%t", opt.mute), fmt.Sprintf("-http=%t", opt.http), fmt.Sprintf("-exclusive=%t", opt.exclusive), fmt.Sprintf("-undo=%t", opt.undo), c.name)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, os.Stdout, os.Stderr

@@ -23,8 +23,11 @@ func opencode() client {
 				"type": "remote", "url": r.url, "headers": object{"Authorization": "Bearer " + r.token}, "enabled": true,
 			})
 		},
-		argv:   func(*stand) []string { return []string{"opencode", "run", "--pure", "--print-logs", model.Prompt} },
-		screen: func(*stand) []string { return []string{"opencode", "--pure", "--prompt", model.ShownPrompt} },
-		env:    func(*stand) []string { return []string{"OPENCODE_DISABLE_MODELS_FETCH=1"} },
+		argv:     func(*stand) []string { return []string{"opencode", "run", "--pure", "--print-logs", model.Prompt} },
+		screen:   func(*stand) []string { return []string{"opencode", "--pure", "--prompt", model.ShownPrompt} },
+		free:     func(*stand) []string { return []string{"opencode", "run", "--print-logs", model.Prompt} },
+		native:   func(*stand) []model.Native { return shellCalls([]string{"bash"}, "command") },
+		settings: ".config/opencode/opencode.json", rewrites: true,
+		env: func(*stand) []string { return []string{"OPENCODE_DISABLE_MODELS_FETCH=1"} },
 	}
 }

@@ -62,6 +62,9 @@ func alone(ctx context.Context, opt options, c client) error {
 		return err
 	}
 	defer stop()
+	if opt.undo {
+		return s.undone(ctx)
+	}
 	if err := s.prepare(); err != nil {
 		return err
 	}

@@ -65,6 +65,18 @@ func (r *Request) find(name string) (Tool, bool) {
 // ours reports whether a tool is one of Tongs.
 func (t Tool) ours() bool { return strings.Contains(t.Namespace+t.Name, "tongs") }
 
+// own returns the first of the client's own tools that it offers.
+func (r *Request) own(names []string) (Tool, bool) {
+	for _, name := range names {
+		for _, t := range r.Tools {
+			if t.Name == name && !strings.Contains(t.Namespace, "mcp") {
+				return t, true
+			}
+		}
+	}
+	return Tool{}, false
+}
+
 // textOf is the text of content in any of the shapes that the wire formats have: a string, parts with a text, or
 // anything else as JSON.
 func textOf(raw json.RawMessage) string {

@@ -37,10 +37,19 @@ type step struct {
 	wants []string
 	// any accepts every result.
 	any bool
+	// native are names of the client's own tool, of which it offers one; then tool is empty.
+	native []string
 }
 
 // steps are what the model does, one call after the other.
 func (s *Script) steps() []step {
+	if len(s.Native) > 0 {
+		var list []step
+		for i, n := range s.Native {
+			list = append(list, step{name: fmt.Sprintf("native%d", i), native: n.Tools, args: n.Args, any: true})
+		}
+		return list
+	}
 	if s.Sleep > 0 {
 		seconds := int(s.Sleep.Seconds())
 		args := fmt.Sprintf(`{"command":"sleep %d","timeout":%d}`, seconds, seconds+60)
@@ -124,6 +133,14 @@ type Script struct {
 	Observe bool
 	// Shown makes the conversation two calls that ask, for people to look at: an edit, and a command that runs on a copy.
 	Shown bool
+	// Native makes the conversation calls of the client's own tools.
+	Native []Native
+}
+
+// Native is a call of one of the client's own tools: of the first of these names that it offers.
+type Native struct {
+	Tools []string
+	Args  string
 }
 
 // Problem is a conversation that does not go as the script wants it.
@@ -159,6 +176,11 @@ func (s *Script) Next(ctx context.Context, r *Request) (Reply, error) {
 	}
 	next := conversation[at]
 	tool, ok := r.find(next.tool)
+	if next.native != nil {
+		if tool, ok = r.own(next.native); !ok { // a request for a title, say
+			return Reply{Text: "Notes"}, nil
+		}
+	}
 	if !ok {
 		return s.search(r, next)
 	}
