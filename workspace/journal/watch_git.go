@@ -66,11 +66,13 @@ func gitChange(name string, c *Change) gitrepo.Change {
 		g.Kind = gitrepo.Deleted
 	}
 	g.Dir = c.Before.Type == Dir || c.After.Type == Dir
-	g.Odd = c.Before.Type == Link || c.After.Type == Link || c.After.Type == File && c.After.Mode&0o111 != 0
+	if c.Before.Type == Link || c.After.Type == Link || c.After.Type == File && c.After.Mode&0o111 != 0 {
+		g.Odd = gitrepo.NotPlain
+	}
 	return g
 }
 
-// compare tells what happened in one git directory, nil where it is none any more, or more changed than git's records.
+// compare tells what happened in one git directory, nil where it is none any more, or its refs cannot be told.
 func (w *Watch) compare(dir string, group []gitrepo.Change, changes []Change) *Repository {
 	host := filepath.Join(w.top, filepath.FromSlash(dir))
 	root, err := os.OpenRoot(host)
@@ -82,7 +84,7 @@ func (w *Watch) compare(dir string, group []gitrepo.Change, changes []Change) *R
 		return nil
 	}
 	before := &pastFS{FS: root.FS(), j: w.j, states: map[string]State{}}
-	r := gitrepo.Repository{Before: before, After: root.FS(), Changes: group, Linked: func(string, string) bool { return false }}
+	r := gitrepo.Repository{Before: before, After: root.FS(), Changes: group, Linked: func(string, string) bool { return false }, Gone: func(string, string, map[string]bool) {}}
 	top := path.Dir(dir)
 	for i := range changes {
 		c := &changes[i]
@@ -96,11 +98,20 @@ func (w *Watch) compare(dir string, group []gitrepo.Change, changes []Change) *R
 			r.Files = append(r.Files, w.workFile(name, c))
 		}
 	}
-	out := gitrepo.Compare(r)
-	if out.Strange != "" {
+	old, err := gitrepo.Refs(before)
+	if err != nil {
 		return nil
 	}
-	return &Repository{Dir: place(dir), Does: out.Does, Refs: out.Refs, Slight: out.Slight}
+	now, err := gitrepo.Refs(root.FS())
+	if err != nil {
+		return nil
+	}
+	refs := gitrepo.Differing(old, now)
+	out := gitrepo.Compare(r)
+	if out.Strange != "" {
+		return &Repository{Dir: place(dir), Refs: refs, Listed: true}
+	}
+	return &Repository{Dir: place(dir), Does: out.Does, Refs: refs, Slight: out.Slight}
 }
 
 func under(top, rel string) (string, bool) {

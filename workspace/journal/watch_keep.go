@@ -104,7 +104,7 @@ func (w *Watch) keepFile(d *disk, k *keeper, f treestate.Difference) error {
 	}
 	var s State
 	_, below, inGit := gitDirOf(f.Path)
-	if inGit && gitrepo.IsObject(below) {
+	if inGit && gitrepo.Restore(below) == gitrepo.Grown {
 		s, err = w.linkObject(at, name, k)
 		if st, err := treestate.StatOf(filepath.Join(w.top, filepath.FromSlash(f.Path))); err == nil && st.Inode == e.Inode {
 			e.Changed = st.Changed // a link more
