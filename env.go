@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"net"
 	"net/http"
 	"time"
 )
@@ -207,6 +208,13 @@ type Process interface {
 // HTTP makes requests. A redirect to a host that nobody decided is decided on the way.
 type HTTP interface {
 	Do(req *http.Request) (*http.Response, error)
+}
+
+// Dialer may be implemented by a call's HTTP, for a tool that talks to a server in another way than by HTTP.
+type Dialer interface {
+	// Dial connects to host:port, which must be decided as any host is; what sends must be decided as such. The caller closes
+	// the connection; it is of no use once the call has ended.
+	Dial(ctx context.Context, address string, sends bool) (net.Conn, error)
 }
 
 // Change is something that the programs of a call did to a path: on a copy, or directly where a protected name was made.

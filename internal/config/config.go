@@ -77,6 +77,7 @@ type Config struct {
 	Audit     Audit
 	Sandbox   Sandbox
 	Web       Web
+	SQL       []SQLConnection
 	// Descriptions is a directory of texts that replace tools' long descriptions; empty means none.
 	Descriptions string
 	// Offer are extra tools and toolsets that clients are told of.

@@ -37,6 +37,7 @@ type layer struct {
 	through     []located[string]
 	methods     []MethodLimit
 	web         webLayer
+	sql         []located[SQLConnection]
 	checkpoint  *located[Checkpoint]
 }
 

@@ -41,6 +41,10 @@ type Limits struct {
 	WebBytes        int64 // bytes of one fetched body
 	WebFree         int64 // bytes that the address and headers of a free GET carry
 	WebFreeTotal    int64 // bytes that those of a session carry to one site
+	SQLRows         int64 // rows of sql_query where the call names no limit
+	SQLMax          int64 // rows of sql_query at most
+	SQLBytes        int64 // bytes of the rows of sql_query
+	SQLFileBytes    int64 // size of an SQLite file, with its journals
 
 	ShellTimeout      time.Duration // a command, where the call names no timeout
 	ShellTimeoutMax   time.Duration // a command at most
@@ -51,6 +55,8 @@ type Limits struct {
 	ProjectTimeoutMax time.Duration // the same at most
 	WebTimeout        time.Duration // web_fetch and web_search, where the call names no timeout
 	WebTimeoutMax     time.Duration // web_fetch at most
+	SQLTimeout        time.Duration // sql_query, where the call names no timeout
+	SQLTimeoutMax     time.Duration // sql_query at most
 
 	CommandCPU         time.Duration // processor time of a command, all its processes together
 	CommandMemory      int64         // memory of a command, all its processes together
@@ -133,6 +139,10 @@ var limitSettings = []setting{
 	{"webBytes", size, 5 << 20, 1000, 1 << 30},
 	{"webFree", size, 512, 1, 8000},
 	{"webFreeTotal", size, 8 << 10, 1, 1 << 30},
+	{"sqlRows", count, 100, 1, 1e6},
+	{"sqlMax", count, 1000, 1, 1e6},
+	{"sqlBytes", size, 100_000, 1000, 64 << 20},
+	{"sqlFileBytes", size, 512 << 20, 1 << 20, 1 << 40},
 	{"shellTimeout", seconds, int64(120 * time.Second), int64(time.Second), int64(day)},
 	{"shellTimeoutMax", seconds, int64(600 * time.Second), int64(time.Second), int64(day)},
 	{"codeTimeout", seconds, int64(60 * time.Second), int64(time.Second), int64(day)},
@@ -142,6 +152,8 @@ var limitSettings = []setting{
 	{"projectTimeoutMax", seconds, int64(1800 * time.Second), int64(time.Second), int64(day)},
 	{"webTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
 	{"webTimeoutMax", seconds, int64(120 * time.Second), int64(time.Second), int64(day)},
+	{"sqlTimeout", seconds, int64(30 * time.Second), int64(time.Second), int64(day)},
+	{"sqlTimeoutMax", seconds, int64(300 * time.Second), int64(time.Second), int64(day)},
 	{"commandCPU", seconds, int64(time.Hour), int64(time.Second), int64(30 * day)},
 	{"commandMemory", size, 2 << 30, 16 << 20, 1 << 44},
 	{"commandProcesses", count, 256, 8, 1e6},
@@ -175,6 +187,8 @@ var usualAndMost = [][2]string{
 	{"codeTimeout", "codeTimeoutMax"},
 	{"projectTimeout", "projectTimeoutMax"},
 	{"webTimeout", "webTimeoutMax"},
+	{"sqlRows", "sqlMax"},
+	{"sqlTimeout", "sqlTimeoutMax"},
 	{"jobs", "jobsMax"},
 }
 
@@ -204,6 +218,8 @@ func (l *Limits) fields() map[string]*int64 {
 		"forgeTimeout": (*int64)(&l.ForgeTimeout), "webTimeout": (*int64)(&l.WebTimeout),
 		"webTimeoutMax":  (*int64)(&l.WebTimeoutMax),
 		"projectTimeout": (*int64)(&l.ProjectTimeout), "projectTimeoutMax": (*int64)(&l.ProjectTimeoutMax),
+		"sqlTimeout": (*int64)(&l.SQLTimeout), "sqlTimeoutMax": (*int64)(&l.SQLTimeoutMax),
+		"sqlRows": &l.SQLRows, "sqlMax": &l.SQLMax, "sqlBytes": &l.SQLBytes, "sqlFileBytes": &l.SQLFileBytes,
 		"commandCPU": (*int64)(&l.CommandCPU), "commandMemory": &l.CommandMemory, "commandProcesses": &l.CommandProcesses,
 		"commandFileSize": &l.CommandFileSize, "commandDisk": &l.CommandDisk, "commandFiles": &l.CommandFiles,
 		"commandTmp": &l.CommandTmp, "commandDescriptors": &l.CommandDescriptors, "commandOutput": &l.CommandOutput,

@@ -18,6 +18,7 @@ func merge(layers []*layer, opt Options) *Config {
 	c.mergeSandbox(layers)
 	c.mergeHosts(layers)
 	c.mergeWeb(layers)
+	c.mergeSQL(layers)
 	c.mergeAudit(layers)
 	for _, l := range layers {
 		c.Rules = append(c.Rules, l.rules...)

@@ -61,6 +61,7 @@ func (c *Config) Settings() []Setting {
 		add("offer", c.Offer)
 	}
 	c.webSettings(add)
+	c.sqlSettings(add)
 	for _, z := range c.Zones {
 		mode := "ro"
 		if z.Writable {

@@ -39,6 +39,7 @@ func (l *layer) readToolsets(v value) {
 		"shell":      l.readShell,
 		"web":        l.readWeb,
 		"search":     l.readSearch,
+		"sql":        l.readSQL,
 		"code":       plain("code"),
 		"git":        plain("git"),
 		"project":    plain("project"),

@@ -221,6 +221,9 @@ func (l *layer) readInstructions(v value, w *Worker) {
 // readWorkerToolsets reads toolsets as a configuration file has them, and takes note of which the worker has.
 func (l *layer) readWorkerToolsets(v value, w *Worker) {
 	l.readToolsets(v)
+	if len(l.sql) > 0 {
+		l.fail(v.pos, "connections of toolsets.sql are settings of the configuration (%s), not of a worker", UserFile)
+	}
 	if l.web.proxy != nil || l.web.robots != nil || l.web.search != nil {
 		l.fail(v.pos, "proxy, robots and search of toolsets.web are settings of the configuration (%s), not of a worker", UserFile)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/tongs-ai/tongs/internal/id"
 	"github.com/tongs-ai/tongs/network"
 	"github.com/tongs-ai/tongs/network/egress"
+	"github.com/tongs-ai/tongs/tools/sql"
 	"github.com/tongs-ai/tongs/tools/web"
 )
 
@@ -51,7 +52,7 @@ func (s *System) addWeb(opt *engine.Options) error {
 		return err
 	}
 	opt.HTTP = egress.New(egress.Options{
-		Private: private, Configured: configured(providers), Proxy: proxy, Timeout: l.WebTimeout,
+		Private: private, Configured: configured(providers, s.Config.SQL), Proxy: proxy, Timeout: l.WebTimeout,
 	}).HTTP
 	return nil
 }
@@ -72,14 +73,21 @@ func meantForWeb(rules func() []tongs.Rule, mode tongs.Mode) func(host string) b
 }
 
 // configured reports whether a tool sends to a host that somebody configured for it.
-func configured(providers []web.Provider) func(tool, host string) bool {
-	var hosts []string
+func configured(providers []web.Provider, databases []config.SQLConnection) func(tool, host string) bool {
+	var hosts, servers []string
+	for _, c := range databases {
+		if target, err := connection(c).Target(); err == nil {
+			servers = append(servers, target.Name())
+		}
+	}
 	for _, p := range providers {
 		if target, err := egress.TargetOf(p.URL()); err == nil {
 			hosts = append(hosts, target.Name())
 		}
 	}
-	return func(tool, host string) bool { return tool == web.SearchTool && slices.Contains(hosts, host) }
+	return func(tool, host string) bool {
+		return tool == web.SearchTool && slices.Contains(hosts, host) || tool == sql.Name && slices.Contains(servers, host)
+	}
 }
 
 // webProxy is the proxy that configuration names. The environment counts only where that says so.

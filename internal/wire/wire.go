@@ -178,6 +178,9 @@ func (h Host) Open(ctx context.Context, o Options) (_ *System, err error) {
 	if err = sys.addWeb(&opt); err != nil {
 		return nil, err
 	}
+	if err = sys.addSQL(); err != nil {
+		return nil, err
+	}
 	sys.called = calledNames(sys.builtIn.Set(), o.Tool) // before those that look at other tools
 	if err = sys.addMCP(); err != nil {
 		return nil, err
