@@ -63,6 +63,9 @@ type Repository struct {
 	// Refs are the refs that got other values, which the journal finds out itself. They are taken back by value, wherever git has
 	// them by then.
 	Refs []gitrepo.RefChange `json:"refs,omitempty"`
+	// Heads are what the worktrees have checked out, by their place below the directory, whose index or HEAD the entry changed. Whoever
+	// checks out something else since has an index that fits it.
+	Heads map[string]string `json:"heads,omitempty"`
 	// Listed says that more changed than what git records, and that a person saw the files and not sentences.
 	Listed bool `json:"listed,omitempty"`
 	// False says that objects came that are not what their names say, or may not be: they do not stay.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -110,6 +111,27 @@ func (t *Txn) indexDigest(n *node) string {
 	return digest
 }
 
+// elsewhere notes a conflict where a worktree that an entry changed has something else checked out than the entry left.
+func (u *Undo) elsewhere(r *Repository) (found bool) {
+	for _, tree := range slices.Sorted(maps.Keys(r.Heads)) {
+		p := record(r.Dir, path.Join(tree, "HEAD"))
+		now, err := u.read(p)
+		if err != nil {
+			u.conflict(p, err.Error())
+		} else if string(now) != r.Heads[tree] {
+			u.conflict(p, fmt.Sprintf("it is %s now, and was left as %s", headWords(string(now)), headWords(r.Heads[tree])))
+		} else {
+			continue
+		}
+		found = true
+	}
+	return found
+}
+
+func headWords(head string) string {
+	return valueWords(strings.TrimPrefix(strings.TrimSpace(head), "ref: refs/heads/"))
+}
+
 // repository returns which of the changes of an entry are taken back file by file, of those below a git directory. The refs are
 // taken back when that is done.
 func (u *Undo) repository(r *Repository, changes []Change) (rest []Change) {
@@ -173,12 +195,7 @@ func (u *Undo) checkedOut(r *Repository, changes []Change, files fs.FS) (refs ma
 			touched[name] = true
 		}
 	}
-	trees := []string{"."}
-	dirs, _ := fs.ReadDir(files, "worktrees") // most have none
-	for _, d := range dirs {
-		trees = append(trees, path.Join("worktrees", d.Name()))
-	}
-	for _, tree := range trees {
+	for _, tree := range worktrees(files) {
 		if touched[path.Join(tree, "HEAD")] || touched[path.Join(tree, "index")] || touched[path.Join(tree, "logs/HEAD")] {
 			continue
 		}
@@ -223,36 +240,59 @@ func (u *Undo) note(r *Repository) {
 func (t *Txn) netRefs() error {
 	var list []Repository
 	for _, r := range t.head.Repositories {
-		refs, err := t.refsOf(r.Dir)
+		err := t.valuesOf(&r)
 		if err != nil && r.Listed {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.Dir, err)
 		}
-		r.Refs = refs
 		list = append(list, r)
 	}
 	t.head.Repositories = list
 	return nil
 }
 
-// refsOf are the refs of a git directory that get other values.
-func (t *Txn) refsOf(dir tongs.Path) (list []gitrepo.RefChange, err error) {
-	v, err := t.view(dir)
+// valuesOf finds out which refs of a git directory get other values, and what is checked out in the worktrees that change.
+func (t *Txn) valuesOf(r *Repository) error {
+	v, err := t.view(r.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer v.close()
 	old, err := gitrepo.Refs(v.disk())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	now, err := gitrepo.Refs(v)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return gitrepo.Differing(old, now), nil
+	r.Refs, r.Heads = gitrepo.Differing(old, now), nil
+	for _, tree := range worktrees(v) {
+		if !slices.ContainsFunc([]string{"index", "HEAD"}, func(name string) bool { _, _, same := v.at(path.Join(tree, name)); return !same }) {
+			continue
+		}
+		head, err := t.read(record(r.Dir, path.Join(tree, "HEAD")))
+		if err != nil {
+			return err
+		}
+		if r.Heads == nil {
+			r.Heads = map[string]string{}
+		}
+		r.Heads[tree] = string(head)
+	}
+	return nil
+}
+
+// worktrees are the places of a repository's worktrees below its git directory, "." for its own.
+func worktrees(files fs.FS) []string {
+	list := []string{"."}
+	dirs, _ := fs.ReadDir(files, "worktrees") // most have none
+	for _, d := range dirs {
+		list = append(list, path.Join("worktrees", d.Name()))
+	}
+	return list
 }
 
 const takeBack = "take back: "

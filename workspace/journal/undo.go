@@ -139,10 +139,15 @@ func (u *Undo) entry(ctx context.Context, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	all := changes
+	all := slices.Clone(changes)
 	var git []*Repository
 	for i := range e.Repositories {
-		if r := &e.Repositories[i]; u.meant(e, r) {
+		r := &e.Repositories[i]
+		switch {
+		case !u.meant(e, r):
+		case u.elsewhere(r):
+			changes = slices.DeleteFunc(changes, func(c Change) bool { _, in := r.Below(c.Path); return in })
+		default:
 			git, changes = append(git, r), u.repository(r, changes)
 		}
 	}
