@@ -48,9 +48,10 @@ func (r Remote) url() *url.URL {
 	return u
 }
 
-// same is what two addresses of one repository have in common.
+// same is what two addresses of one repository have in common. With and without .git at its end a path may be two repositories:
+// whether a server takes them for one is not known.
 func (r Remote) same() string {
-	path := strings.TrimSuffix(strings.TrimRight(r.Path, "/"), ".git")
+	path := strings.TrimRight(r.Path, "/")
 	if r.Scheme == "ssh" {
 		return "ssh " + r.written + " " + path
 	}

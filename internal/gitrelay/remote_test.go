@@ -48,7 +48,7 @@ func TestConfiguredRemotes(t *testing.T) {
 		same    bool
 	}{
 		{"https://github.com/you/shop", own, true},
-		{"https://github.com/you/shop.git", own, true},
+		{"https://github.com/you/shop.git", own, false}, // a server may have both
 		{"https://token@github.com:443/you/shop/", own, true},
 		{"https://GITHUB.com/you/shop", own, true},
 		{"https://github.com/you/Shop", own, false},
@@ -57,10 +57,11 @@ func TestConfiguredRemotes(t *testing.T) {
 		{"http://github.com/you/shop", own, false},
 		{"https://evil.example/github.com/you/shop", own, false},
 		{"https://github.com@evil.example/you/shop", own, false},
-		{"git@work:you/shop", work, true},
-		{"git@work:/you/shop", work, false},
-		{"ssh://git@work/you/shop", work, false}, // that is a path from the root
-		{"other@work:you/shop", work, false},
+		{"git@work:you/shop.git", work, true},
+		{"git@work:you/shop", work, false},
+		{"git@work:/you/shop.git", work, false},
+		{"ssh://git@work/you/shop.git", work, false}, // that is a path from the root
+		{"other@work:you/shop.git", work, false},
 		{"ext::sh -c x", own, false},
 		{"/srv/git/shop", own, false},
 	} {

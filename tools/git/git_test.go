@@ -251,15 +251,26 @@ func TestAttackArguments(t *testing.T) {
 	put(t, dir, "*", "x")
 	for tool, list := range map[string][]args{
 		"git_diff": {
-			{"from": "--output=mark"}, {"from": "HEAD", "to": "--output=mark"}, {"from": "HEAD..main"}, {"from": "HEAD\n--output=mark"}, {"from": "-Omark"},
-			{"paths": []string{""}}, {"paths": []string{"a\x00b"}},
+			{"from": "--output=mark"},
+			{"from": "HEAD", "to": "--output=mark"},
+			{"from": "HEAD..main"},
+			{"from": "HEAD\n--output=mark"},
+			{"from": "-Omark"},
+			{"paths": []string{""}},
+			{"paths": []string{"a\x00b"}},
 		},
 		"git_log":    {{"revision": "--output=mark"}, {"revision": "-p"}, {"revision": "^main"}},
 		"git_show":   {{"revision": "--output=mark"}, {"revision": "--ext-diff"}, {"revision": "HEAD:a.txt"}},
 		"git_branch": {{"action": "create", "name": "--force"}, {"action": "create", "name": "a\nb"}, {"action": "create", "name": "x", "from": "-f"}, {"action": "delete", "name": "-a"}, {"action": "create", "name": "a b"}, {"action": "switch", "name": "--detach"}},
 		"git_push": {
-			{"remote": "--receive-pack=touch mark"}, {"remote": "ext::sh -c touch% mark"}, {"remote": "https://evil.example/x"}, {"branch": "--force"}, {"branch": "a:b"},
-			{"to": "refs/heads/x"}, {"remote": "../elsewhere"}, {"remote": "-o"},
+			{"remote": "--receive-pack=touch mark"},
+			{"remote": "ext::sh -c touch% mark"},
+			{"remote": "https://evil.example/x"},
+			{"branch": "--force"},
+			{"branch": "a:b"},
+			{"to": "refs/heads/x"},
+			{"remote": "../elsewhere"},
+			{"remote": "-o"},
 		},
 		"git_commit": {{"message": " "}, {"message": "a\x00b"}, {"message": "x", "paths": []string{""}}},
 	} {
