@@ -24,6 +24,8 @@ type place struct {
 	// root is the directory of the project. Target is what the call is about: root, or a file or directory below it.
 	root, target tongs.Path
 	isFile       bool
+	// top is the topmost directory that was looked at.
+	top tongs.Path
 	// bound are the files that say what runs, by the name below root: an approval is bound to their content.
 	bound []string
 	// need is met when something is looked at that nobody decided.
@@ -48,6 +50,7 @@ func find(files tongs.FileView, spelling string, isProject func(*place) bool) (*
 		p.root = target.Dir()
 	}
 	for first := p.root; ; p.root = p.root.Dir() {
+		p.top = p.root
 		if isProject(p) {
 			return p, p.undecided()
 		}
@@ -70,7 +73,7 @@ func (p *place) undecided() error {
 }
 
 // reads is the effect of looking at the project.
-func (p *place) reads() tongs.Effect { return tongs.Effect{Kind: tongs.EffectRead, Path: p.root} }
+func (p *place) reads() tongs.Effect { return tongs.Effect{Kind: tongs.EffectRead, Path: p.top} }
 
 // host is where something of the project is on this machine.
 func (p *place) host(name string) string { return path.Join(p.files.Host(p.root), name) }
