@@ -80,6 +80,7 @@ func rustfmt(p *place) []string {
 func prettier(p *place) []string {
 	for _, name := range prettierPrograms {
 		if p.read(name) != "" {
+			p.bind(name)
 			return []string{"node", name}
 		}
 	}
@@ -142,14 +143,7 @@ var formatters = []formatter{
 
 var shellFile = regexp.MustCompile(`\.(sh|bash)$`)
 
-func black(p *place) []string {
-	for _, name := range []string{".venv/bin/black", "venv/bin/black"} {
-		if p.has(name) {
-			return []string{p.host(name)}
-		}
-	}
-	return []string{"black"}
-}
+func black(p *place) []string { return []string{p.own("black", ".venv/bin/black", "venv/bin/black")} }
 
 // formats reports whether a file is one of the formatter's.
 func (f *formatter) formats(name string) bool { return slices.Contains(f.exts, path.Ext(name)) }

@@ -44,9 +44,12 @@ func planJS(opt Options, p *place, name string, argv []string) (*testPlan, error
 	}
 	argv = append(argv, given...)
 	if target := p.below(); target != "." {
-		argv = append(argv, strings.TrimPrefix(target, "./"))
+		if plain := strings.TrimPrefix(target, "./"); !strings.HasPrefix(plain, "-") {
+			target = plain
+		}
+		argv = append(argv, target)
 	}
-	p.bind("package.json")
+	p.bind("package.json", argv[1])
 	return &testPlan{
 		runner: name, main: program{argv: argv, env: []string{"CI=1"}}, document: readJest,
 		narrow: func(context.Context, *session, *program) (bool, error) { return true, nil },

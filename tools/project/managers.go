@@ -133,7 +133,7 @@ var managers = []manager{
 				return nil, tongs.Errorf(tongs.CodeConfigError, "the project has no Python environment, and packages of the system are not changed; "+
 					"make one with shell: python3 -m venv .venv")
 			}
-			return one(slices.Concat([]string{python, "-m", "pip", "install", "--quiet", "--report=-"}, flag(!scripts, "--only-binary=:all:"), []string{"--"}, specs)...), nil
+			return one(slices.Concat([]string{python, "-I", "-m", "pip", "install", "--quiet", "--report=-"}, flag(!scripts, "--only-binary=:all:"), []string{"--"}, specs)...), nil
 		},
 		missing: regexp.MustCompile(`No matching distribution found for`),
 	},

@@ -159,7 +159,11 @@ func (p *place) execute(prog program) tongs.Effect {
 	}
 	h := sha256.New()
 	for _, name := range p.bound {
-		fmt.Fprintf(h, "%q %q\n", name, p.read(name))
+		text := p.read(name)
+		if fmt.Fprintf(h, "%q %q\n", name, text); text == "" { // none, a link out of the workspace, or a large program
+			info, _ := p.entry(name)
+			fmt.Fprintf(h, "%q %d %q %s\n", info.Type, info.Size, info.Target, info.Modified)
+		}
 	}
 	e.Version = tongs.Version("sha256:" + hex.EncodeToString(h.Sum(nil)))
 	e.Why = "runs what the workspace says; an approval is bound to the content of " + strings.Join(p.bound, ", ")
@@ -202,11 +206,17 @@ func (p *place) javascript(m manifest) string {
 }
 
 // python is the interpreter of a project: that of its own environment, or the system's.
-func (p *place) python() string {
-	for _, name := range []string{".venv/bin/python", "venv/bin/python"} {
+func (p *place) python() string { return p.own("python3", ".venv/bin/python", "venv/bin/python") }
+
+// own is the first of some programs of the project that is there, or another one. What is run of the project is bound to what it is.
+func (p *place) own(other string, names ...string) string {
+	for _, name := range names {
 		if p.has(name) {
+			if !slices.Contains(p.bound, name) {
+				p.bind(name)
+			}
 			return p.host(name)
 		}
 	}
-	return "python3"
+	return other
 }

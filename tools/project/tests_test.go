@@ -239,3 +239,27 @@ func TestMake(t *testing.T) {
 	b.Fails(tongs.CodeConfigError, "no tests that this tool can run", b.Call("run_tests"))
 	b.Fails(tongs.CodeConfigError, "tested with cargo", b.Call("run_tests", args{"runner": "cargo"}))
 }
+
+// An approval is bound to the programs of the project itself that are run: replacing one is another effect.
+func TestWhatTheProjectBringsIsBound(t *testing.T) {
+	b := newBench(t, setup{})
+	environment(b)
+	b.Put("test_a.py", "")
+	version := func() tongs.Version {
+		for _, e := range b.Explain("run_tests").Effects {
+			if e.Kind == tongs.EffectExecute {
+				return e.Version
+			}
+		}
+		return ""
+	}
+	first := version()
+	if first == "" || version() != first {
+		t.Errorf("bound to %q, then to %q", first, version())
+	}
+	b.Must(os.Remove(filepath.Join(b.Dir, ".venv/bin/python")))
+	b.Put(".venv/bin/python", "#!/bin/sh\necho evil\n", 0o755)
+	if version() == first {
+		t.Error("another interpreter is the same effect")
+	}
+}
