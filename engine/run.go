@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,12 +115,21 @@ func (w *walk) fit(res *tongs.Result, err error) *tongs.Result {
 	return res
 }
 
+// ownMetadata are the keys of metadata that this package and workers set: what runs elsewhere cannot.
+var ownMetadata = []string{
+	"approvedBy", "attachmentLeftOut", "auditError", "call", "edited", "observeError", "onResultError", "recorded", "repaired", "settled",
+	"valueLeftOut", "worker",
+}
+
 // finished is what the tool returned, or a copy of it with the error that it failed with.
 func (w *walk) finished(res *tongs.Result, err error) *tongs.Result {
 	own := tongs.Result{}
 	if res != nil {
 		own = *res
 		own.Metadata = maps.Clone(res.Metadata)
+	}
+	if !w.spec.Source.BuiltIn() && w.spec.Source.Kind != tongs.SourceWorker {
+		maps.DeleteFunc(own.Metadata, func(key string, _ any) bool { return slices.Contains(ownMetadata, key) })
 	}
 	if err != nil {
 		own.Error = tongs.Failure(err).Error

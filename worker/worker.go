@@ -156,7 +156,7 @@ func (f *File) Offers(spec *tongs.Spec) bool {
 		only, has := f.Servers[server]
 		return has && (len(only) == 0 || slices.Contains(only, tool) || slices.Contains(only, spec.Name))
 	case spec.Source.Kind == tongs.SourceModule:
-		return slices.Contains(f.Listed, spec.Name)
+		return slices.ContainsFunc(append([]string{spec.Name}, spec.Aliases...), func(name string) bool { return slices.Contains(f.Listed, name) })
 	}
 	return slices.Contains(f.Toolsets, spec.Toolset) || slices.Contains(f.Toolsets, "search") && slices.Contains(SearchTools, spec.Name)
 }

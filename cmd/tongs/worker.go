@@ -114,7 +114,7 @@ func (a *app) workerCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check FILE ...", Short: "Check worker files and their sub-workers", Args: cobra.MinimumNArgs(1),
 		Long: "Check worker files: every key must be known, every toolset must exist, zones must be inside the workspace or a " +
-			"configured zone, and their sub-workers must exist and be valid.",
+			"configured zone, modules must bundle and export the tools listed, and their sub-workers must exist and be valid.",
 		Example: "  tongs worker check reviewer.worker",
 	}
 	cmd.RunE = a.run(func(cmd *cobra.Command, args []string) error {
@@ -140,6 +140,9 @@ func (a *app) checkWorker(ctx context.Context, path string) error {
 		return err
 	}
 	defer sys.Close()
+	if err := sys.CheckModules(); err != nil {
+		return err
+	}
 	for _, w := range slices.Concat(f.Warnings, f.Advice) {
 		fmt.Fprintf(a.Err, "warning: %s: %s\n", terminal.Clean(f.Path), terminal.Clean(w))
 	}

@@ -46,6 +46,7 @@ func (l *layer) readToolsets(v value) {
 		"todo":       plain("todo"),
 		"custom":     l.readCustom,
 		"external":   l.readExternal,
+		"forge":      plain("custom"), // the custom tools that are no module's
 		"mcp":        l.readMCP,
 		"workers":    l.readWorkers,
 	})

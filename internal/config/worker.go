@@ -229,7 +229,10 @@ func (l *layer) readWorkerToolsets(v value, w *Worker) {
 	}
 	quiet := &source{}
 	for _, f := range quiet.fields(v) {
-		if f.key != "custom" || len(l.toolsets.Custom) == 0 { // of a module, only what is listed is meant
+		switch {
+		case f.key == "forge":
+			w.File.Toolsets = append(w.File.Toolsets, "custom")
+		case f.key != "custom" || len(l.toolsets.Custom) == 0: // of a module, only what is listed is meant
 			w.File.Toolsets = append(w.File.Toolsets, f.key)
 		}
 		if f.key != "mcp" {

@@ -232,6 +232,7 @@ func TestWorkerSchema(t *testing.T) {
 		"toolsets/web/rules":        "toolsets: {web: {rules: [{%s: 1}]}}",
 		"toolsets/todo":             "toolsets: {todo: {%s: 1}}",
 		"toolsets/custom":           "toolsets: {custom: {%s: 1}}",
+		"toolsets/forge":            "toolsets: {forge: {%s: 1}}",
 		"toolsets/external":         "toolsets: {external: {%s: 1}}",
 		"toolsets/mcp/*":            "toolsets: {mcp: {x: {%s: 1}}}",
 		"toolsets/search/approval":  "toolsets: {search: {approval: {%s: 1}}}",

@@ -138,7 +138,7 @@ func TestHangsAtLoad(t *testing.T) {
 	t.Parallel()
 	for file, source := range map[string]string{
 		"tools.mjs": "await new Promise(() => setInterval(() => {}, 1000)); export const x = 1;",
-		"tools.py":  "import threading\nthreading.Event().wait()\n",
+		"tools.py":  "import threading\nthreading.Event().wait()\ndef x(): pass\n",
 	} {
 		b := newBench(t, workbench.Options{Mode: tongs.ModeAll}, file, source)
 		b.opt.LoadTime = time.Second

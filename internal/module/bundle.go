@@ -41,7 +41,7 @@ func bundle(c *Config, label string) (*bundled, error) {
 	case javascript:
 		b, err = bundleJavaScript(c, label)
 	case python:
-		b, err = bundlePython(c)
+		b, err = bundlePython(c, label)
 	default:
 		b, err = bundleGo(c, label)
 	}

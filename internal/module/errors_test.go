@@ -160,8 +160,8 @@ func TestModuleThatFailsToLoad(t *testing.T) {
 	for _, tt := range []struct{ file, source, says string }{
 		{"tools.js", "function deep() { throw new TypeError('no such thing'); }\ndeep();\nexport const x = 1;", "TypeError: no such thing\n    at deep"},
 		{"tools.py", "def deep():\n    raise KeyError('no such thing')\ndeep()\ndef x(): pass", "File \"tools.py\", line 2, in deep"},
-		{"tools.js", "process.exit(7)", "exit code 7"},
-		{"tools.py", "import absent_module", "No module named 'absent_module'"},
+		{"tools.js", "process.exit(7)\nexport const x = 1;", "exit code 7"},
+		{"tools.py", "import absent_module\ndef x(): pass", "No module named 'absent_module'"},
 		{"tools.go", "package x\n\nfunc X() int { return \"one\" }", "does not compile:\n"},
 		{"tools.go", "package x\n\nfunc init() { panic(\"no such thing\") }\n\nfunc X() int { return 1 }", "panic: no such thing"},
 	} {

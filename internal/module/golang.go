@@ -45,14 +45,14 @@ type goModule struct {
 
 	funcs  map[string]*ast.FuncDecl
 	others map[string]string // what else is exported, and what it is
-	says   map[string]bool
+	says   map[string][]string
 	tools  bool // it has a Tools function
 }
 
 // bundleGo takes the package of a file, what it imports of its own module, and the packages of others that it needs.
 func bundleGo(c *Config, label string) (*bundled, error) {
 	g := &goModule{
-		label: label, content: content{}, seen: map[string]bool{}, funcs: map[string]*ast.FuncDecl{}, others: map[string]string{}, says: map[string]bool{},
+		label: label, content: content{}, seen: map[string]bool{}, funcs: map[string]*ast.FuncDecl{}, others: map[string]string{}, says: map[string][]string{},
 	}
 	if err := g.locate(c.Module); err != nil {
 		return nil, err
@@ -256,8 +256,7 @@ func (g *goModule) declared(f *ast.File) {
 			case d.Recv != nil:
 			case name == "main":
 				g.others[name] = "the main function"
-			case strings.HasSuffix(name, "NeedsApproval"):
-				g.says[strings.TrimSuffix(name, "NeedsApproval")] = true
+			case g.about(name):
 			case name == "Tools" && g.givesTools(f, d):
 				g.tools = true
 			case d.Name.IsExported():
@@ -271,15 +270,24 @@ func (g *goModule) declared(f *ast.File) {
 	}
 }
 
+// about notes what says of a tool whether it needs approval, and reports whether the name is that of such a thing.
+func (g *goModule) about(name string) bool {
+	for _, end := range []string{"NeedsApproval", "RequiresApproval"} {
+		if base, ok := strings.CutSuffix(name, end); ok {
+			g.says[base] = append(g.says[base], name)
+			return true
+		}
+	}
+	return false
+}
+
 func (g *goModule) value(tok token.Token, s ast.Spec) {
 	switch s := s.(type) {
 	case *ast.TypeSpec:
 		g.others[s.Name.Name] = "a type"
 	case *ast.ValueSpec:
 		for _, name := range s.Names {
-			if base, ok := strings.CutSuffix(name.Name, "NeedsApproval"); ok {
-				g.says[base] = true
-			} else {
+			if !g.about(name.Name) {
 				g.others[name.Name] = map[token.Token]string{token.CONST: "a constant", token.VAR: "a variable"}[tok]
 			}
 		}
@@ -336,6 +344,9 @@ func (g *goModule) problem(name string) string {
 			if why := signature(d); why != "" {
 				return fmt.Sprintf("the function %s of %s cannot be a tool: %s", n, g.label, why)
 			}
+			if given := g.says[n]; len(given) > 1 {
+				return fmt.Sprintf("%s has both %s, which mean the same; keep one", g.label, strings.Join(given, " and "))
+			}
 			return ""
 		}
 		if what := g.others[n]; what != "" {
@@ -369,8 +380,8 @@ func (g *goModule) main() []byte {
 			continue
 		}
 		says := "nil"
-		if g.says[name] {
-			says = name + "NeedsApproval"
+		if given := g.says[name]; len(given) == 1 {
+			says = given[0]
 		}
 		about := strings.TrimSpace(g.funcs[name].Doc.Text())
 		if about == "" {

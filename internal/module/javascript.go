@@ -77,6 +77,7 @@ func bundleJavaScript(c *Config, label string) (*bundled, error) {
 	}
 	if c.Module != "" {
 		b.settings["descriptions"] = describedIn(string(r.files[real(c.Module)]))
+		b.problems = missingJavaScript(c, label, r.files)
 	}
 	return b, nil
 }
@@ -233,7 +234,7 @@ func bundlingError(list []api.Message, dir, label string) error {
 	return fmt.Errorf("%s", strings.Join(lines, "\n"))
 }
 
-var documented = regexp.MustCompile(`(?s)/\*\*((?:[^*]|\*[^/])*)\*/\s*export\s+(?:async\s+)?(?:function\s*\*?|const|let|var)\s+([A-Za-z_$][\w$]*)`)
+var documented = regexp.MustCompile(`(?s)/\*\*((?:[^*]|\*[^/])*)\*/\s*export\s+(?:async\s+)?(?:function\s*\*?|class|const|let|var)\s+([A-Za-z_$][\w$]*)`)
 
 // describedIn finds the doc comments of exported functions, by name.
 func describedIn(source string) map[string]string {

@@ -185,6 +185,8 @@ func (m *mod) show(s *snapshot) (string, error) {
 type report struct {
 	// Tools say whether their calls need approval: "ask", "free", "function", or nothing.
 	Tools map[string]string `json:"tools"`
+	// Names are the names that tools give themselves, by those that they are exported under.
+	Names map[string]string `json:"names"`
 	// Problems say why an exposed name is no tool; Failed is why the module did not load.
 	Problems map[string]string `json:"problems"`
 	Failed   string            `json:"failed"`

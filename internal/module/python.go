@@ -16,7 +16,7 @@ var (
 
 // bundlePython takes a module and what it imports of the files beside it. What it imports otherwise belongs to the
 // installation of Python; what neither is cannot be imported.
-func bundlePython(c *Config) (*bundled, error) {
+func bundlePython(c *Config, label string) (*bundled, error) {
 	name := strings.TrimSuffix(filepath.Base(c.Module), filepath.Ext(c.Module))
 	if !moduleName.MatchString(name) {
 		return nil, configError("%q is no name that Python can import; use letters, digits and _", filepath.Base(c.Module))
@@ -25,7 +25,9 @@ func bundlePython(c *Config) (*bundled, error) {
 	if err := p.add(filepath.Base(c.Module)); err != nil {
 		return nil, err
 	}
-	return &bundled{content: p.content, inputs: p.list(), settings: map[string]any{"name": name}}, nil
+	return &bundled{
+		content: p.content, inputs: p.list(), settings: map[string]any{"name": name}, problems: missingPython(c, label, p.content),
+	}, nil
 }
 
 type pythonFiles struct {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -34,6 +35,18 @@ type record struct {
 	Tools []string `json:"tools,omitempty"`
 	// Definitions are what it said, nil where it was not asked yet.
 	Definitions *mcpclient.Definitions `json:"definitions,omitempty"`
+}
+
+// Names are the names that the tools of a module may have: those that are listed, and those that they gave themselves when they were
+// last asked. State is the directory of approvals.
+func Names(state string, c Config) []string {
+	names := slices.Clone(c.Tools)
+	if r, err := (store{state}).load(c.key()); err == nil && r.Definitions != nil {
+		for _, name := range reportOf(r.Definitions).Names {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // maxRecord is how large the file of a record may be.

@@ -73,6 +73,9 @@ func (m *mod) tool(spec *tongs.Spec, now *snapshot, err error) (tongs.Tool, stri
 	switch {
 	case def != nil:
 		spec.Source.Digest = now.digest
+		if own := reportOf(m.definitions(now)).Names[spec.Name]; toolName.MatchString(own) && own != spec.Name {
+			spec.Aliases, spec.Name = []string{spec.Name}, own
+		}
 		if err := describe(spec, def); err != nil {
 			return broken(spec, err.Error())
 		}
@@ -82,7 +85,7 @@ func (m *mod) tool(spec *tongs.Spec, now *snapshot, err error) (tongs.Tool, stri
 	default:
 		spec.Description = fmt.Sprintf("A tool of the module %s, which is %s. A person has to look at it: %s", m.name, now.status(), m.review())
 	}
-	return t, spec.Source.Digest + " " + spec.Description
+	return t, spec.Name + " " + spec.Source.Digest + " " + spec.Description
 }
 
 // describe gives a spec what the module says of the tool.
@@ -90,6 +93,7 @@ func describe(spec *tongs.Spec, def *mcpclient.Definition) (err error) {
 	if spec.Input, spec.Output, err = def.Schemas(); err != nil {
 		return err
 	}
+	spec.Output = returned(spec.Output)
 	spec.Title = mcpclient.Readable(def.Title, 100)
 	spec.Description = mcpclient.Readable(def.Description, 4<<10)
 	return nil
@@ -360,7 +364,9 @@ func (t *tool) run(
 		copied.Args = checked.Args
 		own = &copied
 	}
-	res, err := h.Use(ctx, serverName, l.Launch, def, spec, env, own)
+	answered := *spec
+	answered.Output = nil // of what is in the answer, which is checked below
+	res, err := h.Use(ctx, serverName, l.Launch, def, &answered, env, own)
 	if ctx.Err() != nil || tongs.CodeOf(err) == tongs.CodeTimeout {
 		t.m.set.hosts.retire(h)
 	}
@@ -368,9 +374,26 @@ func (t *tool) run(
 		return nil, err
 	}
 	if res.Error == nil {
-		res.Value = unwrap(res)
+		if err := t.read(res, spec); err != nil {
+			return nil, err
+		}
 	}
 	delete(res.Metadata, "mcpServer")
 	res.SetMeta("module", t.m.name)
 	return res, nil
+}
+
+// read takes the value out of an answer, with what it says of the result, and checks it.
+func (t *tool) read(res *tongs.Result, spec *tongs.Spec) error {
+	res.Value = unwrap(res)
+	if err := shape(res, spec.Name); err != nil || res.Error != nil || spec.Output == nil {
+		return err
+	}
+	if len(res.Value) == 0 {
+		return tongs.Errorf(tongs.CodeExecutionError, "%s returned nothing, and its outputSchema wants a value", spec.Name)
+	}
+	if err := t.m.set.validator.CheckOutput(spec, res.Value); err != nil {
+		return tongs.Errorf(tongs.CodeExecutionError, "%s returned a value that does not fit its outputSchema: %w", spec.Name, err)
+	}
+	return nil
 }

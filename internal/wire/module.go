@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +54,38 @@ func (s *System) addModules() error {
 
 // neededModules are the configured modules, without those that cannot supply the tool that is called.
 func (s *System) neededModules() []module.Config {
-	return slices.DeleteFunc(moduleConfigs(s.Config.Toolsets), func(c module.Config) bool { return !s.opens(c.Tools) })
+	state := s.approvals.modules().State
+	return slices.DeleteFunc(moduleConfigs(s.Config.Toolsets), func(c module.Config) bool {
+		return s.called != nil && !s.opens(module.Names(state, c))
+	})
+}
+
+// CheckModules reports what is wrong with the modules of the worker and of those that it may call, as far as that shows without running
+// them: missing files and exports, and lists that are empty.
+func (s *System) CheckModules() error {
+	all, err := s.Workers.files.tree(s.opt.Worker)
+	errs := []error{err}
+	states := s.Modules.States()
+	for _, f := range all {
+		for _, c := range moduleConfigs(f.Toolsets) {
+			i := slices.IndexFunc(states, func(st tongs.SourceState) bool {
+				return st.Where == cmp.Or(c.Module, c.Package) && st.Origin == c.Origin
+			})
+			if i < 0 {
+				continue
+			}
+			if states[i].Status == tongs.StatusBroken {
+				errs = append(errs, tongs.Errorf(tongs.CodeConfigError, "%s: %s", c.Origin, states[i].Detail))
+				continue
+			}
+			for _, t := range states[i].Tools {
+				if t.Status == tongs.StatusBroken {
+					errs = append(errs, tongs.Errorf(tongs.CodeConfigError, "%s: %s", c.Origin, t.Detail))
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // LookAt looks at a module by its name or, where none is configured, by its file: worker files name modules too.

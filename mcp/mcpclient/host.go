@@ -294,7 +294,7 @@ func (h *host) protocol() string {
 
 func newSession(h *host, l launch) *session {
 	return &session{
-		host: h, stderr: &tail{}, started: time.Now(), hosts: l.hosts, scope: l.scope, calls: map[string]*tongs.Env{},
+		host: h, stderr: &tail{}, started: time.Now(), hosts: l.hosts, scope: l.scope, calls: map[string]flight{},
 		down: make(chan struct{}), exited: make(chan struct{}),
 	}
 }

@@ -48,9 +48,15 @@ type session struct {
 	mu       sync.Mutex
 	defs     *Definitions
 	exit     *tongs.Exit
-	calls    map[string]*tongs.Env // in flight, by progress token
+	calls    map[string]flight // by progress token
 	listing  bool
 	stopping bool
+}
+
+// flight is a call that is being made. Own is set where the server is run on behalf of this program.
+type flight struct {
+	env *tongs.Env
+	own bool
 }
 
 // alive reports whether calls can be made.
@@ -306,18 +312,29 @@ func (s *session) definitions() *Definitions {
 func (s *session) progress(p *mcp.ProgressNotificationParams) {
 	token, _ := p.ProgressToken.(string)
 	s.mu.Lock()
-	env := s.calls[token]
+	call, known := s.calls[token]
 	s.mu.Unlock()
-	if env != nil {
-		env.Update(tongs.Update{Title: cleantext.Text(p.Message, 200), Done: p.Progress, Total: p.Total})
+	update := tongs.Update{Title: cleantext.Text(p.Message, 200), Done: p.Progress, Total: p.Total}
+	switch stream, printed := p.Meta[MetaStream].(string); {
+	case !known:
+		return
+	case call.own && printed:
+		if stream == "stdout" || stream == "stderr" {
+			_, _ = io.WriteString(call.env.Output(stream), p.Message)
+		}
+		return
+	case call.own:
+		update.Metadata, _ = p.Meta[MetaUpdate].(map[string]any)
+		update.Done = 0 // it counts messages
 	}
+	call.env.Update(update)
 }
 
 // enter and leave frame a call.
-func (s *session) enter(token string, env *tongs.Env) {
+func (s *session) enter(token string, call flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls[token] = env
+	s.calls[token] = call
 }
 
 func (s *session) leave(token string) {

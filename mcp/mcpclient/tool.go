@@ -378,6 +378,13 @@ func (t *tool) check(s *session, call *tongs.Call) (*tongs.Spec, json.RawMessage
 // run on behalf of this program are told.
 const MetaCall = "ai.tongs/call"
 
+// MetaStream and MetaUpdate are keys of the metadata of progress: of what a program printed during a call, with the name of the stream, and
+// what it says of the call beyond a title. They count from servers that are run on behalf of this program.
+const (
+	MetaStream = "ai.tongs/stream"
+	MetaUpdate = "ai.tongs/metadata"
+)
+
 // ask makes the call.
 func (t *tool) ask(ctx context.Context, s *session, env *tongs.Env, call *tongs.Call, args json.RawMessage) (*mcp.CallToolResult, error) {
 	limit := t.host.cfg.Timeout
@@ -386,7 +393,7 @@ func (t *tool) ask(ctx context.Context, s *session, env *tongs.Env, call *tongs.
 	}
 	inner, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	s.enter(call.ID, env)
+	s.enter(call.ID, flight{env, t.own})
 	defer s.leave(call.ID)
 	params := &mcp.CallToolParams{Name: t.name, Arguments: args}
 	params.SetProgressToken(call.ID)

@@ -393,10 +393,16 @@ func (s *screen) exit() int {
 // approve is a person who runs a command at a terminal that shows this, and types the word that it asks for.
 func (p *place) approve(shows string, args ...string) {
 	p.Helper()
+	if s := p.confirm(shows, args...); s.exit() != 0 {
+		p.Fatalf("tongs %q failed\n%s", args, s.all)
+	}
+}
+
+// confirm is approve for a command that may fail after that.
+func (p *place) confirm(shows string, args ...string) *screen {
+	p.Helper()
 	s := p.terminal(args...)
 	s.expect(shows)
 	s.typing(s.expect(`type (\w+) and press Enter: `)[1] + "\r")
-	if code := s.exit(); code != 0 {
-		p.Fatalf("exit %d\n%s", code, s.all)
-	}
+	return s
 }

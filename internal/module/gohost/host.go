@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,6 +67,11 @@ type host struct {
 	mu      sync.Mutex
 	out     io.Writer
 	running map[string]context.CancelFunc
+	// tokens are those of the calls that run: what is printed belongs to a call while it is the only one.
+	tokens map[string]any
+	// prints are what the module prints, one for each stream; flushing guards waiting for them.
+	prints   []*printed
+	flushing sync.Mutex
 }
 
 // Main serves the functions until its input ends.
@@ -97,7 +103,7 @@ func Serve(tools []Served) {
 
 func newHost() *host {
 	h := &host{
-		workspace: os.Getenv("AGENT_WORKSPACE_ROOT"), tools: map[string]*tool{}, running: map[string]context.CancelFunc{},
+		workspace: os.Getenv("AGENT_WORKSPACE_ROOT"), tools: map[string]*tool{}, running: map[string]context.CancelFunc{}, tokens: map[string]any{},
 		report: report{Tools: map[string]string{}, Problems: map[string]string{}}, out: os.NewFile(3, "messages"),
 	}
 	h.configure()
@@ -105,6 +111,8 @@ func newHost() *host {
 }
 
 func (h *host) run(requests io.Reader) {
+	h.capture("stdout", &os.Stdout)
+	h.capture("stderr", &os.Stderr)
 	in := bufio.NewReaderSize(requests, 1<<16)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -115,6 +123,93 @@ func (h *host) run(requests io.Reader) {
 			return
 		}
 	}
+}
+
+// printed is what a module prints to one of its streams.
+type printed struct {
+	host *host
+	name string
+	to   *os.File
+	in   *os.File
+	// mark is written by the host itself, to know that everything before it was passed on; seen is told so.
+	mark []byte
+	seen chan struct{}
+}
+
+// capture has what the module prints go to the call that it is for, and on to where it went before.
+func (h *host) capture(name string, file **os.File) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return // it goes on to where it went before
+	}
+	p := &printed{host: h, name: name, to: *file, in: w, mark: []byte("\x00" + rand.Text() + "\x00"), seen: make(chan struct{})}
+	*file = w
+	h.prints = append(h.prints, p)
+	go p.pass(r)
+}
+
+func (p *printed) pass(r io.Reader) {
+	var data []byte
+	buf := make([]byte, 1<<15)
+	for {
+		n, err := r.Read(buf)
+		data = append(data, buf[:n]...)
+		for {
+			text, rest, found := bytes.Cut(data, p.mark)
+			if !found {
+				break
+			}
+			p.tell(text)
+			p.seen <- struct{}{}
+			data = rest
+		}
+		held := 0 // what may be the beginning of a mark
+		for i := min(len(data), len(p.mark)-1); i > 0 && held == 0; i-- {
+			if bytes.HasSuffix(data, p.mark[:i]) {
+				held = i
+			}
+		}
+		p.tell(data[:len(data)-held])
+		data = append([]byte(nil), data[len(data)-held:]...)
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *printed) tell(text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	p.host.mu.Lock()
+	var token any
+	if len(p.host.tokens) == 1 {
+		for _, token = range p.host.tokens {
+		}
+	}
+	p.host.mu.Unlock()
+	if token != nil {
+		p.host.tell(token, string(text), "ai.tongs/stream", p.name)
+	}
+	_, _ = p.to.Write(text)
+}
+
+// flush waits until what was printed so far was passed on.
+func (h *host) flush() {
+	h.flushing.Lock()
+	defer h.flushing.Unlock()
+	for _, p := range h.prints {
+		if _, err := p.in.Write(p.mark); err == nil {
+			<-p.seen
+		}
+	}
+}
+
+// tell says how a call goes.
+func (h *host) tell(token any, message, key string, value any) {
+	h.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/progress", "params": map[string]any{
+		"progressToken": token, "progress": 0, "message": message, "_meta": map[string]any{key: value},
+	}})
 }
 
 // configure reads what the host is told: beside its program, and which tools are exposed.
@@ -200,6 +295,9 @@ func (h *host) serve(line []byte) {
 		ctx, cancel := context.WithCancel(context.Background())
 		h.mu.Lock()
 		h.running[string(m.ID)] = cancel
+		if m.Params.Meta.Token != nil {
+			h.tokens[string(m.ID)] = m.Params.Meta.Token
+		}
 		h.mu.Unlock()
 		go h.call(ctx, m)
 	case "notifications/cancelled":
@@ -243,9 +341,11 @@ func (h *host) call(ctx context.Context, m message) {
 		h.mu.Lock()
 		h.running[string(m.ID)]()
 		delete(h.running, string(m.ID))
+		delete(h.tokens, string(m.ID))
 		h.mu.Unlock()
 	}()
 	value, text, err := h.invoke(ctx, m)
+	h.flush()
 	if errors.Is(err, errArguments) {
 		h.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32602, "message": err.Error()}})
 		return
@@ -294,7 +394,12 @@ func (h *host) invoke(ctx context.Context, m message) (value any, text string, e
 		return nil, "", fmt.Errorf("%w: there is no tool %s", errArguments, name)
 	}
 	id := fmt.Sprint(m.Params.Meta.Token)
-	for key, value := range map[string]string{
+	for key, value := range map[string]any{
+		"metadata": func(title string, metadata map[string]any) {
+			if m.Params.Meta.Token != nil {
+				h.tell(m.Params.Meta.Token, title, "ai.tongs/metadata", metadata)
+			}
+		},
 		"callId": id, "workspace": h.workspace, "sessionId": m.Params.Meta.Call["session"],
 		"messageId": m.Params.Meta.Call["message"], "agent": m.Params.Meta.Call["agent"],
 	} {

@@ -1,4 +1,5 @@
 // The host of a JavaScript module: it speaks MCP for the tools that the module exports.
+import { AsyncLocalStorage } from "node:async_hooks";
 import fs from "node:fs";
 import Module from "node:module";
 import net from "node:net";
@@ -58,39 +59,73 @@ const text = (e) => (e instanceof Error ? (e.stack && e.stack.startsWith(`${e.na
 const short = (e) => text(e).replaceAll(bundle, "module.mjs").replaceAll("file://", "").split("\n")
   .filter((line) => !/^\s+at .*(host\.mjs|node:internal)/.test(line)).slice(0, 12).join("\n");
 
+// The keys of a tool object. Each line is one thing with its spellings; those of ignored matter to model providers only.
+const spellings = { schema: ["inputSchema", "parameters", "schema"], says: ["needsApproval", "requiresApproval"], output: ["outputSchema"] };
+const ignored = ["type", "strict", "providerOptions", "inputExamples", "onInputStart", "onInputDelta", "onInputAvailable"];
+const known = new Set(["id", "name", "title", "description", "execute", ...Object.values(spellings).flat(), ...ignored]);
+
+const isClass = (v) => typeof v === "function" && /^class\b/.test(Function.prototype.toString.call(v));
+const isPlain = (v) => [Object.prototype, null].includes(Object.getPrototypeOf(v));
+
+// one is the value that has one of several names, undefined where none is given.
+function one(what, names, get) {
+  const given = names.filter((n) => get(n) !== undefined);
+  if (given.length > 1) throw new Error(`${what} has both ${given.join(" and ")}, which mean the same; keep one`);
+  return given.length ? get(given[0]) : undefined;
+}
+
 // describe makes a tool of an export, or says in a sentence why there is none.
-function describe(name, exported, all, toJSONSchema) {
-  const found = exported[name];
+async function describe(name, exported, toJSONSchema) {
+  let found = exported[name], statics = {};
   if (found === undefined || found === null) {
-    const names = Object.keys(exported).filter((k) => !k.endsWith("Schema") && !k.endsWith("NeedsApproval") && k !== "default");
+    const names = Object.keys(exported).filter((k) => !/(Schema|(Needs|Requires)Approval)$/.test(k) && k !== "default");
     throw new Error(`${settings.module} exports no ${name}; it exports ${names.join(", ") || "nothing"}`);
   }
+  if (isClass(found)) [statics, found] = [found, new found()];
+  let own = found.name;
+  if (typeof found === "object" && typeof found.init === "function" && typeof found.execute !== "function") { // made by Tool.define
+    own = found.id;
+    found = { ...await found.init({ workingDir: workspace }) };
+  }
   if (typeof found === "object" && typeof found.execute === "function") {
-    const schema = found.inputSchema ?? found.parameters;
+    const get = (key) => found[key] ?? (key in statics ? statics[key] : undefined);
+    const strange = Object.keys(found).find((key) => !known.has(key) && (isPlain(found) || /approv/i.test(key)));
+    if (strange) throw new Error(`the tool object ${name} has the unknown key ${strange}; the keys are ${[...known].filter((k) => !ignored.includes(k)).join(", ")}`);
+    const schema = one(`the tool object ${name}`, spellings.schema, get);
     if (schema === undefined) throw new Error(`the tool object ${name} has no inputSchema; give it a z.object({...})`);
+    if (own !== undefined && !/^[A-Za-z0-9_-]{1,64}$/.test(own)) throw new Error(`the tool object ${name} has the name ${JSON.stringify(own)}; a name has 1 to 64 letters, digits, _ and -`);
     return {
-      name, schema, input: toJSON(`${name}.inputSchema`, schema, toJSONSchema), says: found.needsApproval,
-      description: found.description ?? settings.descriptions?.[name], run: (args, options) => found.execute(args, options),
+      name, own, schema, input: toJSON(`${name}.inputSchema`, schema, toJSONSchema), says: one(`the tool object ${name}`, spellings.says, get),
+      ...output(`${name}.outputSchema`, get("outputSchema"), toJSONSchema), title: get("title"),
+      description: get("description") ?? settings.descriptions?.[name], run: (args, options) => found.execute(args, options),
     };
   }
   if (typeof found === "function") {
-    const schema = all[`${name}Schema`];
+    const schema = exported[`${name}Schema`];
     if (schema === undefined) throw new Error(`the function ${name} has no schema; export const ${name}Schema = z.object({...}) beside it`);
+    const says = one(`the function ${name}`, ["NeedsApproval", "RequiresApproval"], (end) => exported[name + end] ?? found[end[0].toLowerCase() + end.slice(1)]);
     return {
-      name, schema, input: toJSON(`${name}Schema`, schema, toJSONSchema), says: all[`${name}NeedsApproval`] ?? found.needsApproval,
+      name, schema, input: toJSON(`${name}Schema`, schema, toJSONSchema), says, ...output(`${name}OutputSchema`, exported[`${name}OutputSchema`], toJSONSchema),
       description: settings.descriptions?.[name] ?? schema.description, run: (args, options) => found(args, options),
     };
   }
-  throw new Error(`the export ${name} is ${Array.isArray(found) ? "an array" : typeof found === "object" ? "an object without an execute function" : `a ${typeof found}`}; a tool is a function or a tool object`);
+  throw new Error(`the export ${name} is ${Array.isArray(found) ? "an array" : typeof found === "object" ? "an object without an execute function" : `a ${typeof found}`}; a tool is a function or a tool object, or a class of one`);
+}
+
+// output is what is known of the values that a tool returns.
+function output(label, schema, toJSONSchema) {
+  if (schema === undefined) return {};
+  const { $defs, ...value } = toJSON(label, schema, toJSONSchema, "output");
+  return { returns: schema, output: { type: "object", properties: { value }, required: ["value"], ...($defs && { $defs }) } };
 }
 
 // toJSON is the JSON Schema of a schema: one of zod 4, or of the AI SDK's jsonSchema().
-function toJSON(label, schema, toJSONSchema) {
+function toJSON(label, schema, toJSONSchema, io = "input") {
   let json;
   if (schema && typeof schema === "object" && schema._zod) {
     if (!toJSONSchema) throw new Error(`${label} is a schema of zod, and zod 4 was not found beside the module; install it there: npm install zod`);
     try {
-      json = toJSONSchema(schema, { io: "input" });
+      json = toJSONSchema(schema, { io });
     } catch (e) {
       throw new Error(`${label} is of the wrong kind: ${e.message}`);
     }
@@ -101,13 +136,13 @@ function toJSON(label, schema, toJSONSchema) {
   } else {
     throw new Error(`${label} is of the wrong kind: want z.object({...}) of zod 4, and it is ${schema === null ? "null" : `a ${typeof schema}`}`);
   }
-  if (json.type !== "object") throw new Error(`${label} is of the wrong kind: want z.object({...}), and it describes ${json.type ? `a ${json.type}` : "no object"}`);
+  if (io === "input" && json.type !== "object") throw new Error(`${label} is of the wrong kind: want z.object({...}), and it describes ${json.type ? `a ${json.type}` : "no object"}`);
   const { $schema, ...rest } = json;
   return rest;
 }
 
 const tools = new Map();
-const report = { tools: {}, problems: {} };
+const report = { tools: {}, names: {}, problems: {} };
 
 async function load() {
   try {
@@ -116,12 +151,13 @@ async function load() {
     if (settings.import) {
       const set = exported[settings.import] ?? exported.default?.[settings.import];
       if (set === undefined) throw new Error(`${settings.module} exports no ${settings.import}; it exports ${Object.keys(exported).join(", ") || "nothing"}`);
-      exported = typeof set === "function" ? await set() : set;
+      exported = isClass(set) ? await new set().getTools() : typeof set === "function" ? await set() : set;
       if (Array.isArray(exported)) exported = Object.fromEntries(exported.map((t) => [t?.name, t]));
     }
     for (const name of settings.tools) {
       try {
-        const tool = describe(name, exported, exported, module.toJSONSchema);
+        const tool = await describe(name, exported, module.toJSONSchema);
+        if (tool.own !== undefined && tool.own !== name) report.names[name] = tool.own;
         tools.set(name, tool);
         report.tools[name] = typeof tool.says === "function" ? "function" : tool.says === undefined ? "" : tool.says ? "ask" : "free";
       } catch (e) {
@@ -135,6 +171,35 @@ async function load() {
 
 const running = new Map();
 
+// What is printed during a call belongs to it, also where several calls run at a time.
+const current = new AsyncLocalStorage();
+for (const name of ["stdout", "stderr"]) {
+  const write = process[name].write.bind(process[name]);
+  process[name].write = (chunk, encoding, done) => {
+    current.getStore()?.("print", name, typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"));
+    return write(chunk, encoding, done);
+  };
+}
+
+// reporter tells how a call goes, until it ended.
+function reporter(token) {
+  let count = 0;
+  return (kind, stream, message, metadata) => {
+    if (count < 0 || token === undefined) return;
+    if (kind === "end") return void (count = -1);
+    const _meta = kind === "print" ? { "ai.tongs/stream": stream } : { "ai.tongs/metadata": metadata };
+    out({ method: "notifications/progress", params: { progressToken: token, progress: count++, message, _meta } });
+  };
+}
+
+// bytes are written as base64 in results.
+const bytes = (key, value) => (value?.type === "Buffer" && Array.isArray(value.data) ? Buffer.from(value.data).toString("base64") : value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value);
+
+// inner is the value in a result of the form {ok, value} or {title, output, metadata}.
+const inner = (v) => (v?.ok === true && "value" in v ? v.value : typeof v?.title === "string" && "output" in v && typeof v.metadata === "object" ? v.output : v);
+
+const issuesOf = (checked) => checked.error.issues.map((i) => `${i.path.join(".") || "value"}: ${i.message}`).join("; ");
+
 async function call(id, params) {
   const args = params.arguments ?? {};
   const asked = params.name === settings.asks;
@@ -144,7 +209,9 @@ async function call(id, params) {
   running.set(id, control);
   const callId = String(params._meta?.progressToken ?? id);
   const { session = "", message = "", agent = "" } = params._meta?.["ai.tongs/call"] ?? {};
+  const tell = reporter(params._meta?.progressToken);
   const options = {
+    metadata: ({ title = "", metadata } = {}) => tell("update", "", String(title), metadata),
     workspace, callId, callID: callId, toolCallId: callId, sessionID: session, messageID: message, agent, messages: [],
     abortSignal: control.signal, abort: control.signal,
   };
@@ -158,15 +225,20 @@ async function call(id, params) {
       }
       input = checked.data;
     }
-    let value = await (asked ? tool.says(input, options) : tool.run(input, options));
+    let value = await current.run(tell, () => (asked ? tool.says(input, options) : tool.run(input, options)));
     if (asked) value = Boolean(value);
-    const json = value === undefined ? undefined : JSON.stringify(value);
+    else if (tool.returns?._zod && value?.ok !== false) {
+      const checked = await tool.returns.safeParseAsync(inner(value));
+      if (!checked.success) throw new TypeError(`what it returned does not fit its outputSchema: ${issuesOf(checked)}`);
+    }
+    const json = value === undefined ? undefined : JSON.stringify(value, bytes);
     const result = { content: [{ type: "text", text: typeof value === "string" ? value : json ?? "" }] };
     if (json !== undefined) result.structuredContent = { value: JSON.parse(json) };
     out({ id, result });
   } catch (e) {
     out({ id, result: { isError: true, content: [{ type: "text", text: short(e) }] } });
   } finally {
+    tell("end");
     running.delete(id);
   }
 }
@@ -185,7 +257,7 @@ async function serve(message) {
         },
       });
     case "tools/list": {
-      const list = [...tools.values()].map((t) => ({ name: t.name, description: t.description ?? `Custom tool: ${t.name}`, inputSchema: t.input }));
+      const list = [...tools.values()].map((t) => ({ name: t.name, title: t.title, description: t.description ?? `Custom tool: ${t.name}`, inputSchema: t.input, outputSchema: t.output }));
       return out({ id, result: { tools: list } });
     }
     case "tools/call":

@@ -1,5 +1,6 @@
 """The host of a Python module: it speaks MCP for the functions that the module has."""
 import asyncio
+import base64
 import dataclasses
 import enum
 import importlib
@@ -49,6 +50,11 @@ class ToolContext:
     session_id: str = ""
     message_id: str = ""
     agent: str = ""
+    tell: typing.Any = dataclasses.field(default=lambda *_: None, repr=False)
+
+    def metadata(self, title="", metadata=None):
+        """Tells how the call goes, while it goes."""
+        self.tell(str(title), {"ai.tongs/metadata": metadata} if metadata else {})
 
 
 try:
@@ -164,8 +170,17 @@ def documented(function):
 
 
 class Tool:
-    def __init__(self, name, function, says):
-        self.name, self.function, self.says = name, function, says
+    def __init__(self, name, function, says, returns=None):
+        self.name, self.function, self.says, self.output = name, function, says, None
+        if returns is not None:
+            if not isinstance(returns, dict):
+                if not pydantic:
+                    raise Problem(f"{name}_output_schema is no dict with a JSON schema, and pydantic is not installed")
+                returns = pydantic.TypeAdapter(returns).json_schema()
+            value = {k: v for k, v in returns.items() if k != "$defs"}
+            self.output = {"type": "object", "properties": {"value": value}, "required": ["value"]}
+            if "$defs" in returns:
+                self.output["$defs"] = returns["$defs"]
         self.description, described = documented(function)
         try:
             signature = inspect.signature(function, eval_str=True)
@@ -259,6 +274,8 @@ def plain(value):
         return dataclasses.asdict(value)
     if isinstance(value, (set, frozenset)):
         return list(value)
+    if isinstance(value, (bytes, bytearray)):
+        return base64.b64encode(value).decode()
     if isinstance(value, enum.Enum):
         return value.value
     if hasattr(value, "isoformat"):
@@ -286,12 +303,17 @@ def load():
             found = getattr(module, name, None)
             if found is None:
                 names = [n for n, v in vars(module).items() if inspect.isfunction(v) and v.__module__ == module.__name__
-                         and not n.startswith("_") and not n.endswith("_needs_approval")]
+                         and not n.startswith("_") and not n.endswith(("_needs_approval", "_requires_approval"))]
                 raise Problem(f"{settings['module']} has no {name}; it has {', '.join(names) or 'no functions'}")
             if not callable(found) or inspect.isclass(found):
                 raise Problem(f"{name} is a {type(found).__name__}; a tool is a function with type hints")
-            says = getattr(module, name + "_needs_approval", getattr(module, name + "NeedsApproval", getattr(found, "needs_approval", None)))
-            tools[name] = Tool(name, found, says)
+            given = [getattr(where, word) for where, words in (
+                (module, [name + end for end in ("_needs_approval", "NeedsApproval", "_requires_approval", "RequiresApproval")]),
+                (found, ["needs_approval", "requires_approval"])) for word in words if hasattr(where, word)]
+            if len(given) > 1:
+                raise Problem(f"{name} says more than once whether it needs approval; keep one")
+            says = given[0] if given else None
+            tools[name] = Tool(name, found, says, getattr(module, name + "_output_schema", None))
             report["tools"][name] = "function" if callable(says) else "" if says is None else "ask" if says else "free"
         except Problem as e:
             report["problems"][name] = str(e)
@@ -310,6 +332,39 @@ def send(message):
             data = data[output.write(data):]
 
 
+running = threading.local()
+
+
+class Printed:
+    """A stream whose text belongs to the call that writes it, if one does, and goes on as before."""
+
+    def __init__(self, name, to):
+        self.name, self.to = name, to
+
+    def write(self, text):
+        tell = getattr(running, "tell", None)
+        if tell and text:
+            tell(text, {"ai.tongs/stream": self.name})
+        return self.to.write(text)
+
+    def __getattr__(self, name):
+        return getattr(self.to, name)
+
+
+sys.stdout, sys.stderr = Printed("stdout", sys.stdout), Printed("stderr", sys.stderr)
+
+
+def reporter(token):
+    """Tells how a call goes, until it ended."""
+    count = iter(range(1 << 62))
+
+    def tell(message, meta):
+        if tell.live and token is not None:
+            send({"method": "notifications/progress", "params": {"progressToken": token, "progress": next(count), "message": message, "_meta": meta}})
+    tell.live = True
+    return tell
+
+
 def call(id, params):
     args = params.get("arguments") or {}
     asked = params["name"] == settings["asks"]
@@ -318,8 +373,9 @@ def call(id, params):
         return send({"id": id, "error": {"code": -32602, "message": f"there is no tool {params['name']}"}})
     meta = params.get("_meta") or {}
     about = meta.get("ai.tongs/call") or {}
+    running.tell = tell = reporter(meta.get("progressToken"))
     ctx = ToolContext(os.environ.get("AGENT_WORKSPACE_ROOT", ""), str(meta.get("progressToken", id)),
-                      about.get("session", ""), about.get("message", ""), about.get("agent", ""))
+                      about.get("session", ""), about.get("message", ""), about.get("agent", ""), tell)
     try:
         value = tool.call(tool.says, args.get("input") or {}, ctx) if asked else tool.call(tool.function, args, ctx)
         if asked:
@@ -336,6 +392,8 @@ def call(id, params):
         send({"id": id, "result": {"isError": True, "content": [{"type": "text", "text": short(e)}]}})
         if isinstance(e, SystemExit):
             os._exit(e.code if isinstance(e.code, int) else 1)
+    finally:
+        running.tell, tell.live = None, False
 
 
 def serve(message, pool):
@@ -346,7 +404,8 @@ def serve(message, pool):
             "instructions": json.dumps(report)}})
     elif method == "tools/list":
         send({"id": id, "result": {"tools": [
-            {"name": t.name, "description": t.description or f"Custom tool: {t.name}", "inputSchema": t.input} for t in tools.values()]}})
+            {"name": t.name, "description": t.description or f"Custom tool: {t.name}", "inputSchema": t.input,
+             **({"outputSchema": t.output} if t.output else {})} for t in tools.values()]}})
     elif method == "tools/call":
         pool.submit(call, id, params)
     elif method == "ping":
