@@ -143,7 +143,7 @@ soak: needs ## the long forms of the tests: composed commands, thousands of sand
 
 .PHONY: update
 update: ## rewrite the snapshots and golden files that the tests compare with
-	$(GO) test ./tools/... ./engine/policy ./engine/registry -update
+	$(GO) test ./tools/... ./engine/policy ./engine/registry ./internal/reference -update
 
 .PHONY: pictures
 pictures: build ## make the pictures of the terminal and of the console in docs/images again

@@ -28,7 +28,7 @@ func delegation(e tongs.Effect) bool {
 
 // TaskInput are the arguments of task.
 type TaskInput struct {
-	Worker string `json:"worker" jsonschema:"Its name."`
+	Worker string `json:"worker" jsonschema:"Which one: its name."`
 	Prompt string `json:"prompt" jsonschema:"All that it needs to know."`
 }
 

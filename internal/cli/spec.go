@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tongs-ai/tongs"
+	"github.com/tongs-ai/tongs/internal/reference"
 	"github.com/tongs-ai/tongs/internal/terminal"
 )
 
@@ -51,7 +52,7 @@ func (p *Printer) Spec(s *tongs.Spec, manual string) error {
 	}
 	for _, name := range ArgumentNames(s) {
 		p := s.Input.Properties[name]
-		what := typeOf(p)
+		what := reference.Type(p)
 		if required[name] {
 			what += ", required"
 		}

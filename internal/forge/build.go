@@ -58,7 +58,7 @@ func (b *Built) Present(r *tongs.Result) {
 }
 
 type buildInput struct {
-	Name  string `json:"name" jsonschema:"Its name." alias:"tool_name"`
+	Name  string `json:"name" jsonschema:"Custom tool, as created." alias:"tool_name"`
 	Again bool   `json:"again,omitempty" jsonschema:"Also if nothing changed."`
 }
 

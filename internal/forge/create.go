@@ -130,7 +130,7 @@ func hold(ctx context.Context, env *tongs.Env, p tongs.Path) (func(changed strin
 
 // runInput are the arguments of run_custom_tool.
 type runInput struct {
-	Tool      string          `json:"tool_name" jsonschema:"Its name."`
+	Tool      string          `json:"tool_name" jsonschema:"Custom tool to run."`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Timeout   float64         `json:"timeout,omitempty" jsonschema:"Seconds."`
 }
@@ -143,8 +143,8 @@ type runTool struct {
 
 func (s *Set) runTool() (tongs.Tool, error) {
 	type input struct {
-		Tool      string         `json:"tool_name" jsonschema:"Its name."`
-		Arguments map[string]any `json:"arguments,omitempty" jsonschema:"Its arguments."`
+		Tool      string         `json:"tool_name" jsonschema:"Custom tool to run."`
+		Arguments map[string]any `json:"arguments,omitempty" jsonschema:"Passed as flags."`
 		Timeout   float64        `json:"timeout,omitempty" jsonschema:"Seconds."`
 	}
 	in, aliases, err := tongs.SchemaOf[input]()

@@ -63,7 +63,7 @@ type Manifest struct {
 
 // Parameter is an argument of a tool.
 type Parameter struct {
-	Name        string `yaml:"name" json:"name" jsonschema:"Its name."`
+	Name        string `yaml:"name" json:"name" jsonschema:"Its flag."`
 	Type        string `yaml:"type" json:"type" jsonschema:"Its type." enum:"string,number,integer,boolean,array"`
 	Required    bool   `yaml:"required,omitempty" json:"required,omitempty" jsonschema:"Required."`
 	Description string `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"Its description."`

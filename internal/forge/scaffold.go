@@ -48,8 +48,8 @@ func findLanguage(name string) (language, error) {
 type Draft struct {
 	Name        string      `json:"name" jsonschema:"Its name: letters, digits, _ and -." pattern:"^[A-Za-z0-9_-]{1,64}$"`
 	Description string      `json:"description" jsonschema:"What it does, in a sentence." minLength:"1"`
-	Parameters  []Parameter `json:"parameters,omitempty" jsonschema:"Its parameters."`
-	Language    string      `json:"language,omitempty" jsonschema:"Its language." enum:"go,sh,python" default:"go"`
+	Parameters  []Parameter `json:"parameters,omitempty" jsonschema:"What it takes, as flags."`
+	Language    string      `json:"language,omitempty" jsonschema:"What it is written in." enum:"go,sh,python" default:"go"`
 	Source      string      `json:"source,omitempty" jsonschema:"Its program, instead of boilerplate."`
 	Usage       string      `json:"usage,omitempty" jsonschema:"When and how to use it."`
 }

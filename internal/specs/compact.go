@@ -130,7 +130,7 @@ func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
 		c.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
 		for name, p := range s.Properties {
 			own := slim(p, described)
-			if repeats(own.Description, name) {
+			if Repeats(own.Description, name) {
 				own.Description = ""
 			}
 			c.Properties[name] = own
@@ -148,8 +148,8 @@ func slim(s *jsonschema.Schema, described bool) *jsonschema.Schema {
 // fillers are words that say nothing by themselves.
 var fillers = []string{"a", "an", "the", "its", "of", "to", "be", "is"}
 
-// repeats reports whether a text says no more than a name does: "Its path." of path.
-func repeats(text, name string) bool {
+// Repeats reports whether a text says no more than a name does: "Its path." of path.
+func Repeats(text, name string) bool {
 	var spelled strings.Builder
 	for i, r := range name {
 		if i > 0 && unicode.IsUpper(r) {

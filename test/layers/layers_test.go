@@ -56,7 +56,7 @@ var floors = []struct {
 		[]string{
 			"system", "cmd", "adapters", "mcp/mcpserver", "tools/serve",
 			"internal/wire", "internal/config", "internal/console", "internal/telemetry", "internal/terminal", "internal/cli",
-			"internal/doctor", "internal/clientconfig", "internal/guard", "internal/question", "internal/notify",
+			"internal/doctor", "internal/reference", "internal/clientconfig", "internal/guard", "internal/question", "internal/notify",
 		},
 	},
 }

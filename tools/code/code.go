@@ -53,10 +53,10 @@ type Options struct {
 
 // Input are the arguments of run_code.
 type Input struct {
-	Language string            `json:"language" jsonschema:"Its language." enum:"python,bash,javascript,go" alias:"lang"`
-	Code     string            `json:"code" jsonschema:"Its code." minLength:"1" maxLength:"1000000"`
-	Args     []string          `json:"args,omitempty" jsonschema:"Its args." maxItems:"200"`
-	Env      map[string]string `json:"env,omitempty" jsonschema:"Its env."`
+	Language string            `json:"language" jsonschema:"What runs it." enum:"python,bash,javascript,go" alias:"lang"`
+	Code     string            `json:"code" jsonschema:"The whole program." minLength:"1" maxLength:"1000000"`
+	Args     []string          `json:"args,omitempty" jsonschema:"Given on its command line." maxItems:"200"`
+	Env      map[string]string `json:"env,omitempty" jsonschema:"Variables it gets."`
 	Timeout  int               `json:"timeout,omitempty" jsonschema:"Seconds." min:"1"`
 	Network  bool              `json:"network,omitempty" jsonschema:"Let it ask for hosts."`
 	Write    bool              `json:"write,omitempty" jsonschema:"Let it change the workspace directly."`

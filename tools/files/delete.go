@@ -13,8 +13,8 @@ import (
 
 // DeleteInput are the arguments of delete_file.
 type DeleteInput struct {
-	Path      string `json:"path" jsonschema:"Its path." alias:"file_path,file,filename"`
-	Recursive bool   `json:"recursive,omitempty" jsonschema:"Recursive." default:"false"`
+	Path      string `json:"path" jsonschema:"Path in the workspace." alias:"file_path,file,filename"`
+	Recursive bool   `json:"recursive,omitempty" jsonschema:"With all entries." default:"false"`
 }
 
 // DeleteOutput is the value of delete_file.

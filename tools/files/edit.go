@@ -14,10 +14,10 @@ import (
 
 // EditInput are the arguments of edit: one replacement, or several in Edits.
 type EditInput struct {
-	Path       string        `json:"path" jsonschema:"Its path." alias:"file_path,file,filename"`
+	Path       string        `json:"path" jsonschema:"Path in the workspace." alias:"file_path,file,filename"`
 	OldString  *string       `json:"oldString,omitempty" jsonschema:"Text as it stands in the file, without line numbers." alias:"old_str,old_text,search"`
 	NewString  *string       `json:"newString,omitempty" jsonschema:"What takes its place; empty removes it." alias:"new_str,new_text,replace"`
-	ReplaceAll bool          `json:"replaceAll,omitempty" jsonschema:"Replace all." default:"false"`
+	ReplaceAll bool          `json:"replaceAll,omitempty" jsonschema:"Every match, not one." default:"false"`
 	Edits      []Replacement `json:"edits,omitempty" jsonschema:"Several in order, instead." minItems:"1"`
 }
 
@@ -25,7 +25,7 @@ type EditInput struct {
 type Replacement struct {
 	OldString  string `json:"oldString" jsonschema:"Old string." minLength:"1" alias:"old_str,old_text,search"`
 	NewString  string `json:"newString" jsonschema:"New string." alias:"new_str,new_text,replace"`
-	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"Replace all." default:"false"`
+	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"Every match, not one." default:"false"`
 }
 
 // EditOutput is the value of edit.

@@ -13,7 +13,7 @@ import (
 
 // PathInput are the arguments of file_info and file_exists.
 type PathInput struct {
-	Path string `json:"path" jsonschema:"Its path." alias:"file_path,file,filename"`
+	Path string `json:"path" jsonschema:"Path in the workspace." alias:"file_path,file,filename"`
 }
 
 // InfoOutput is the value of file_info.

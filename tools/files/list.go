@@ -18,13 +18,13 @@ import (
 
 // ListInput are the arguments of list_directory.
 type ListInput struct {
-	Path          string `json:"path,omitempty" jsonschema:"Its path." default:"." alias:"directory,dir,folder"`
-	Recursive     bool   `json:"recursive,omitempty" jsonschema:"Recursive." default:"false"`
+	Path          string `json:"path,omitempty" jsonschema:"Path in the workspace." default:"." alias:"directory,dir,folder"`
+	Recursive     bool   `json:"recursive,omitempty" jsonschema:"Subdirectories too." default:"false"`
 	Format        string `json:"format,omitempty" jsonschema:"Of a recursive listing." enum:"tree,flat" default:"tree"`
-	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Include hidden." default:"false"`
+	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Names with a dot too." default:"false"`
 	NoIgnore      bool   `json:"noIgnore,omitempty" jsonschema:"Also ignored files." default:"false"`
 	Details       bool   `json:"details,omitempty" jsonschema:"Also show exact sizes in bytes and times of change." default:"false"`
-	Limit         int    `json:"limit,omitempty" jsonschema:"Limit." min:"1"`
+	Limit         int    `json:"limit,omitempty" jsonschema:"Most entries." min:"1"`
 }
 
 // ListOutput is the value of list_directory.

@@ -13,10 +13,10 @@ import (
 
 // MoveInput are the arguments of move_file.
 type MoveInput struct {
-	From       string `json:"from" jsonschema:"From." alias:"source,src,old_path"`
+	From       string `json:"from" jsonschema:"Path in the workspace." alias:"source,src,old_path"`
 	To         string `json:"to" jsonschema:"The new path, not the directory." alias:"destination,dest,dst,target,new_path"`
-	Overwrite  bool   `json:"overwrite,omitempty" jsonschema:"Overwrite." default:"false"`
-	CreateDirs bool   `json:"createDirs,omitempty" jsonschema:"Create dirs." default:"true" alias:"createDirectories"`
+	Overwrite  bool   `json:"overwrite,omitempty" jsonschema:"Replace a file there." default:"false"`
+	CreateDirs bool   `json:"createDirs,omitempty" jsonschema:"Make missing parents." default:"true" alias:"createDirectories"`
 }
 
 // MoveOutput is the value of move_file.

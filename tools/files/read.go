@@ -20,10 +20,10 @@ import (
 
 // ReadInput are the arguments of read_file.
 type ReadInput struct {
-	Path     string `json:"path" jsonschema:"Its path." alias:"file_path,file,filename"`
+	Path     string `json:"path" jsonschema:"Path in the workspace." alias:"file_path,file,filename"`
 	Offset   int64  `json:"offset,omitempty" jsonschema:"First line, from 1; -10: the last 10. With base64, byte." default:"1" alias:"start_line"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"Lines; with base64, bytes." min:"1"`
-	Encoding string `json:"encoding,omitempty" jsonschema:"Encoding." enum:"utf-8,base64" default:"utf-8"`
+	Encoding string `json:"encoding,omitempty" jsonschema:"utf-8 decodes text; base64 gives bytes." enum:"utf-8,base64" default:"utf-8"`
 	Details  bool   `json:"details,omitempty" jsonschema:"Also show the file's size in bytes and time of change." default:"false"`
 }
 

@@ -15,10 +15,10 @@ import (
 
 // WriteInput are the arguments of write_file.
 type WriteInput struct {
-	Path       string `json:"path" jsonschema:"Its path." alias:"file_path,file,filename"`
+	Path       string `json:"path" jsonschema:"Path in the workspace." alias:"file_path,file,filename"`
 	Content    string `json:"content" jsonschema:"The whole content." alias:"contents,text"`
 	Encoding   string `json:"encoding,omitempty" jsonschema:"base64 if content is; text keeps the file's encoding and line ends." enum:"utf-8,base64"`
-	CreateDirs bool   `json:"createDirs,omitempty" jsonschema:"Create dirs." default:"true" alias:"createDirectories"`
+	CreateDirs bool   `json:"createDirs,omitempty" jsonschema:"Make missing parents." default:"true" alias:"createDirectories"`
 }
 
 // WriteOutput is the value of write_file.

@@ -17,10 +17,10 @@ import (
 // GlobInput are the arguments of glob.
 type GlobInput struct {
 	Pattern       string `json:"pattern" jsonschema:"Below path: **/*.go at any depth, *.go in path itself; {a,b}, [!a]." minLength:"1" maxLength:"4096" alias:"glob"`
-	Path          string `json:"path,omitempty" jsonschema:"Its path." default:"." alias:"directory,dir,folder"`
-	Sort          string `json:"sort,omitempty" jsonschema:"Sort." enum:"modified,path" default:"modified"`
-	Limit         int    `json:"limit,omitempty" jsonschema:"Limit." min:"1"`
-	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Include hidden." default:"false"`
+	Path          string `json:"path,omitempty" jsonschema:"Where, in the workspace." default:"." alias:"directory,dir,folder"`
+	Sort          string `json:"sort,omitempty" jsonschema:"By time of change or by name." enum:"modified,path" default:"modified"`
+	Limit         int    `json:"limit,omitempty" jsonschema:"Most results." min:"1"`
+	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Names with a dot too." default:"false"`
 	NoIgnore      bool   `json:"noIgnore,omitempty" jsonschema:"Also ignored files." default:"false"`
 }
 

@@ -19,16 +19,16 @@ import (
 // GrepInput are the arguments of grep.
 type GrepInput struct {
 	Pattern         string `json:"pattern" jsonschema:"Regular expression (RE2), for each line." minLength:"1" maxLength:"10000" alias:"query,regex,search"`
-	Path            string `json:"path,omitempty" jsonschema:"Its path." default:"." alias:"directory,dir,folder,file"`
+	Path            string `json:"path,omitempty" jsonschema:"Where, in the workspace." default:"." alias:"directory,dir,folder,file"`
 	Glob            string `json:"glob,omitempty" jsonschema:"Which files: *.go at any depth, src/**/*.ts, !*_test.go for others." alias:"include"`
-	CaseInsensitive bool   `json:"caseInsensitive,omitempty" jsonschema:"Case insensitive." default:"false" alias:"ignoreCase"`
+	CaseInsensitive bool   `json:"caseInsensitive,omitempty" jsonschema:"Ignore upper and lower case." default:"false" alias:"ignoreCase"`
 	MaxResults      int    `json:"maxResults,omitempty" jsonschema:"Most matches, or files." min:"1" alias:"limit,headLimit"`
 	Context         int    `json:"context,omitempty" jsonschema:"Lines around each match." min:"0" max:"20" default:"0"`
 	Literal         bool   `json:"literal,omitempty" jsonschema:"Pattern is plain text." default:"false" alias:"fixedStrings"`
-	Multiline       bool   `json:"multiline,omitempty" jsonschema:"Multiline." default:"false"`
+	Multiline       bool   `json:"multiline,omitempty" jsonschema:"A match may span lines." default:"false"`
 	OutputMode      string `json:"outputMode,omitempty" jsonschema:"Lines, files (newest first), or counts." enum:"content,files,count" default:"content"`
 	WordMatch       bool   `json:"wordMatch,omitempty" jsonschema:"Whole words." default:"false"`
-	IncludeHidden   bool   `json:"includeHidden,omitempty" jsonschema:"Include hidden." default:"false"`
+	IncludeHidden   bool   `json:"includeHidden,omitempty" jsonschema:"Names with a dot too." default:"false"`
 	NoIgnore        bool   `json:"noIgnore,omitempty" jsonschema:"Also ignored files." default:"false"`
 	Offset          int    `json:"offset,omitempty" jsonschema:"Results to skip." min:"0" default:"0"`
 }

@@ -47,8 +47,8 @@ func (o CodeOptions) withDefaults() CodeOptions {
 // CodeInput are the arguments of search_code.
 type CodeInput struct {
 	Query string `json:"query" jsonschema:"Such as: where is the token checked, parseURL, Server.Shutdown." minLength:"1" maxLength:"1000" alias:"q,question,search,pattern,symbol"`
-	Path  string `json:"path,omitempty" jsonschema:"Its path." default:"." alias:"directory,dir,folder,file"`
-	Limit int    `json:"limit,omitempty" jsonschema:"Limit." min:"1" alias:"maxResults"`
+	Path  string `json:"path,omitempty" jsonschema:"Where, in the workspace." default:"." alias:"directory,dir,folder,file"`
+	Limit int    `json:"limit,omitempty" jsonschema:"Most results." min:"1" alias:"maxResults"`
 }
 
 func (t *tools) codeTool() (tongs.Tool, error) {

@@ -23,7 +23,7 @@ const (
 
 // JobsInput are the arguments of shell_jobs.
 type JobsInput struct {
-	Action  string `json:"action" jsonschema:"Action." enum:"list,read,write,wait,kill"`
+	Action  string `json:"action" jsonschema:"What to do." enum:"list,read,write,wait,kill"`
 	ID      string `json:"id,omitempty" jsonschema:"Job; for all but list." alias:"job"`
 	Cursor  int64  `json:"cursor,omitempty" jsonschema:"Of an earlier result, to read on." min:"0"`
 	Input   string `json:"input,omitempty" jsonschema:"Text to write; shells want whole lines."`

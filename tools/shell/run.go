@@ -18,12 +18,12 @@ const titleRunes = 80
 
 // Input are the arguments of shell.
 type Input struct {
-	Command    string `json:"command" jsonschema:"Command." minLength:"1" alias:"cmd,script"`
+	Command    string `json:"command" jsonschema:"What bash runs." minLength:"1" alias:"cmd,script"`
 	Timeout    int    `json:"timeout,omitempty" jsonschema:"Seconds until killed." min:"1"`
-	Workdir    string `json:"workdir,omitempty" jsonschema:"Workdir." alias:"cwd,directory,working_dir"`
+	Workdir    string `json:"workdir,omitempty" jsonschema:"Start there, in the workspace." alias:"cwd,directory,working_dir"`
 	Background bool   `json:"background,omitempty" jsonschema:"Return at once; see shell_jobs." alias:"run_in_background"`
-	Stdin      string `json:"stdin,omitempty" jsonschema:"Its stdin." alias:"input"`
-	PTY        bool   `json:"pty,omitempty" jsonschema:"Its pty." alias:"tty"`
+	Stdin      string `json:"stdin,omitempty" jsonschema:"Text that it reads." alias:"input"`
+	PTY        bool   `json:"pty,omitempty" jsonschema:"Give it a terminal." alias:"tty"`
 	Persist    bool   `json:"persist,omitempty" jsonschema:"Keep directory and exported variables for the next such command."`
 }
 
