@@ -234,5 +234,5 @@ func (o BranchOutput) Present(r *tongs.Result) {
 	if o.Left > 0 {
 		fmt.Fprintf(&b, "%d more branches\n", o.Left)
 	}
-	r.Title, r.Content = fmt.Sprintf("%d branches", len(o.Branches)+o.Left), b.String()
+	r.Title, r.Content = fmt.Sprintf("Branches: %d", len(o.Branches)+o.Left), b.String()
 }

@@ -136,7 +136,7 @@ func (o *DiffOutput) count(text string) {
 
 // Present shows the diff, or the counts where there is none.
 func (o DiffOutput) Present(r *tongs.Result) {
-	r.Title = fmt.Sprintf("%d files differ, %d lines added, %d removed", len(o.Files)+o.Left, o.Added, o.Removed)
+	r.Title = fmt.Sprintf("files that differ: %d; lines added: %d, removed: %d", len(o.Files)+o.Left, o.Added, o.Removed)
 	if r.Content = o.Diff; r.Content == "" {
 		r.Content = o.table() + r.Title
 	}

@@ -142,7 +142,7 @@ func (o LogOutput) Present(r *tongs.Result) {
 	case o.More:
 		b.WriteString("there are older commits; use skip\n")
 	}
-	r.Title, r.Content = fmt.Sprintf("%d commits", len(o.Commits)), b.String()
+	r.Title, r.Content = fmt.Sprintf("Commits: %d", len(o.Commits)), b.String()
 }
 
 // ShowInput are the arguments of git_show.
