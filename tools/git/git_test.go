@@ -418,3 +418,47 @@ func TestConformance(t *testing.T) {
 	}
 	tooltest.Snapshot(t, "testdata/specs", tools...)
 }
+
+// A secret that is tracked is asked about, wherever git would show it; what shows no content is free.
+func TestTrackedSecrets(t *testing.T) {
+	dir := workbench.RealDir(t)
+	repository(t, dir)
+	put(t, dir, ".env", "PASSWORD=hunter2\n")
+	outside(t, dir, "add", "-f", ".env")
+	outside(t, dir, "commit", "-q", "-m", "secret")
+	b := newBench(t, dir)
+	for _, c := range []struct {
+		tool string
+		a    args
+		asks bool
+	}{
+		{"git_show", args{"path": ".env"}, true},
+		{"git_show", args{"path": "./.env"}, true},
+		{"git_show", args{"path": "sub/../.env"}, true},
+		{"git_show", args{}, true},
+		{"git_diff", args{"from": "HEAD~1"}, true},
+		{"git_diff", args{"from": "HEAD~1", "paths": []string{".env"}}, true},
+		{"git_diff", args{"from": "HEAD~1", "stat": true}, false},
+		{"git_log", args{"paths": []string{".env"}}, false},
+		{"git_status", args{}, false},
+		{"git_branch", args{}, false},
+	} {
+		ex := b.Explain(c.tool, c.a)
+		if asks := ex.Decision != tongs.PreApproved; asks != c.asks {
+			t.Errorf("%s %v: %s by %s, %v", c.tool, c.a, ex.Decision, ex.Rule, ex.Effects)
+		}
+	}
+}
+
+// Where the sandbox is not full, it may not hide what git comes across, so that reads ask too.
+func TestPartialSandbox(t *testing.T) {
+	dir := workbench.RealDir(t)
+	repository(t, dir)
+	common, engine := workbench.New(t, workbench.Options{Dir: dir})
+	tools, err := Tools(Options{})
+	common.Must(err)
+	common.Build(engine, tools...)
+	if ex := common.Explain("git_status"); ex.Decision != tongs.Ask {
+		t.Errorf("%s by %s", ex.Decision, ex.Rule)
+	}
+}

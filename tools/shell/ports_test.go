@@ -88,3 +88,32 @@ func TestProxyOfAJobIsNotReached(t *testing.T) {
 		t.Errorf("the list of jobs: %s", res.Content)
 	}
 }
+
+// A job that listens on the port of the proxy, at another address of its own, does not take the place of the proxy of later commands.
+func TestAttackPortOfTheProxy(t *testing.T) {
+	b := newBench(t, setup{Options: Options{Background: true}})
+	b.Put("one/name.txt", "the job", 0o644)
+	res := b.callAs(t.Context(), "a", "shell", args{
+		"command": "cd one; for a in 127.0.0.2 ::1 0.0.0.0; do python3 -m http.server 3128 --bind $a & done; exec python3 -m http.server 8124", "background": true,
+	}, nil)
+	if res.Error != nil {
+		t.Fatal(res.Content)
+	}
+	for range 200 {
+		if strings.Contains(b.callAs(t.Context(), "a", "shell_jobs", args{"action": "list"}, nil).Content, "localhost:8124") {
+			break
+		}
+		time.Sleep(50 * time.Millisecond) // the servers take a while to listen
+	}
+	if list := b.callAs(t.Context(), "a", "shell_jobs", args{"action": "list"}, nil).Content; strings.Contains(list, "localhost:3128") || !strings.Contains(list, "localhost:8124") {
+		t.Errorf("the list of jobs: %s", list)
+	}
+	for _, address := range []string{"127.0.0.1", "localhost", "[::1]", "127.0.0.2"} {
+		got := b.callAs(t.Context(), "a", "shell", args{
+			"command": "python3 -c 'import urllib.request as r; print(r.build_opener(r.ProxyHandler({})).open(\"http://" + address + ":3128/name.txt\").read().decode())'",
+		}, nil).Content
+		if strings.Contains(got, "the job") {
+			t.Errorf("%s:3128 is the job: %s", address, got)
+		}
+	}
+}
