@@ -65,7 +65,7 @@ func New(opt Options) (*Model, error) {
 		header["X-Api-Key"] = []string{opt.Key}
 	}
 	return &Model{opt: opt, client: &wire.Client{
-		Provider: provider, HTTP: opt.HTTP, Header: header, Secrets: []string{opt.Key}, Idle: opt.Idle,
+		Provider: provider, HTTP: opt.HTTP, Header: header, Secrets: []string{opt.Key}, Idle: opt.Idle, Whole: whole,
 	}}, nil
 }
 

@@ -163,3 +163,40 @@ func stopOf(reason string) model.Stop {
 		return model.StopEnd
 	}
 }
+
+// whole makes events of an answer that came at once.
+func whole(answer []byte) ([]wire.Event, error) {
+	var said struct {
+		Type    string            `json:"type"`
+		Content []json.RawMessage `json:"content"`
+		Stop    string            `json:"stop_reason"`
+		Usage   json.RawMessage   `json:"usage"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return nil, err
+	}
+	if said.Type != "message" {
+		return nil, fmt.Errorf("its type is %.40q, not message", said.Type)
+	}
+	list := []wire.Event{wire.JSONEvent(map[string]any{"type": "message_start", "message": json.RawMessage(answer)})}
+	for i, block := range said.Content {
+		var signed struct {
+			Signature string `json:"signature"`
+		}
+		if err := json.Unmarshal(block, &signed); err != nil {
+			return nil, err
+		}
+		list = append(list, wire.JSONEvent(map[string]any{"type": "content_block_start", "index": i, "content_block": block}))
+		if signed.Signature != "" {
+			list = append(list, wire.JSONEvent(map[string]any{
+				"type": "content_block_delta", "index": i, "delta": map[string]string{"type": "signature_delta", "signature": signed.Signature},
+			}))
+		}
+		list = append(list, wire.JSONEvent(map[string]any{"type": "content_block_stop", "index": i}))
+	}
+	end := map[string]any{"type": "message_delta", "delta": map[string]string{"stop_reason": said.Stop}}
+	if len(said.Usage) > 0 {
+		end["usage"] = said.Usage
+	}
+	return append(list, wire.JSONEvent(end), wire.JSONEvent(map[string]string{"type": "message_stop"})), nil
+}

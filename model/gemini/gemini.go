@@ -61,7 +61,7 @@ func New(opt Options) (*Model, error) {
 	}
 	return &Model{
 		opt: opt, url: base + "/v1beta/models/" + url.PathEscape(opt.Model) + ":streamGenerateContent?alt=sse",
-		client: &wire.Client{Provider: provider, HTTP: opt.HTTP, Header: header, Secrets: []string{opt.Key}, Idle: opt.Idle},
+		client: &wire.Client{Provider: provider, HTTP: opt.HTTP, Header: header, Secrets: []string{opt.Key}, Idle: opt.Idle, Whole: whole},
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -41,7 +42,7 @@ func (r *reader) event(raw wire.Event) error {
 	if err := json.Unmarshal(raw.Data, &c); err != nil {
 		return fmt.Errorf("a chunk is no JSON as documented: %w", err)
 	}
-	if len(c.Error) > 0 {
+	if len(c.Error) > 0 && string(c.Error) != "null" {
 		return r.client.Broken(raw.Data)
 	}
 	if c.Model != "" {
@@ -98,4 +99,24 @@ func (r *reader) finish(reason, message string) error {
 	}
 	r.answer.Ended = true
 	return wire.ErrDone
+}
+
+// whole makes events of an answer that came at once: one chunk, or a list of them.
+func whole(answer []byte) (list []wire.Event, err error) {
+	chunks := []json.RawMessage{answer}
+	if answer = bytes.TrimSpace(answer); answer[0] == '[' {
+		if err := json.Unmarshal(answer, &chunks); err != nil {
+			return nil, err
+		}
+	}
+	for _, data := range chunks {
+		var c chunk
+		if err := json.Unmarshal(data, &c); err != nil {
+			return nil, err
+		}
+		if len(c.Candidates) > 0 || c.Feedback != nil || c.Usage != nil {
+			list = append(list, wire.Event{Data: data})
+		}
+	}
+	return list, nil
 }

@@ -30,7 +30,7 @@ func NewChat(opt Options) (*Chat, error) {
 	if err := opt.complete(); err != nil {
 		return nil, err
 	}
-	return &Chat{opt: opt, client: opt.client()}, nil
+	return &Chat{opt: opt, client: opt.client(wholeChat)}, nil
 }
 
 // Turn sends the conversation.

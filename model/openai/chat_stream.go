@@ -227,3 +227,23 @@ func chatStop(reason string, now model.Stop) model.Stop {
 	}
 	return model.StopEnd
 }
+
+// wholeChat makes events of an answer that came at once: its message is one piece.
+func wholeChat(answer []byte) ([]wire.Event, error) {
+	var said map[string]json.RawMessage
+	var choices []map[string]json.RawMessage
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(said["choices"], &choices); err != nil || len(choices) == 0 || len(choices[0]["message"]) == 0 {
+		return nil, fmt.Errorf("it has no choices with a message")
+	}
+	choices[0]["delta"] = choices[0]["message"]
+	delete(choices[0], "message")
+	data, err := json.Marshal(choices[:1])
+	if err != nil {
+		return nil, err
+	}
+	said["choices"] = data
+	return []wire.Event{wire.JSONEvent(said), {Data: []byte("[DONE]")}}, nil
+}

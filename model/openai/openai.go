@@ -52,12 +52,12 @@ func (o *Options) complete() error {
 	return nil
 }
 
-func (o *Options) client() *wire.Client {
+func (o *Options) client(whole func([]byte) ([]wire.Event, error)) *wire.Client {
 	header := http.Header{}
 	if o.Key != "" {
 		header.Set("Authorization", "Bearer "+o.Key)
 	}
-	return &wire.Client{Provider: o.Provider, HTTP: o.HTTP, Header: header, Secrets: []string{o.Key}, Idle: o.Idle}
+	return &wire.Client{Provider: o.Provider, HTTP: o.HTTP, Header: header, Secrets: []string{o.Key}, Idle: o.Idle, Whole: whole}
 }
 
 // official reports whether the server is OpenAI's own, whose rules are stricter and newer than those of others.

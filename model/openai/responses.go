@@ -29,7 +29,7 @@ func NewResponses(opt Options) (*Responses, error) {
 	if err := opt.complete(); err != nil {
 		return nil, err
 	}
-	return &Responses{opt: opt, client: opt.client()}, nil
+	return &Responses{opt: opt, client: opt.client(wholeResponse)}, nil
 }
 
 // Turn sends the conversation.

@@ -203,3 +203,27 @@ func whole(b *wire.Block, text string) {
 		b.Set(text)
 	}
 }
+
+// wholeResponse makes events of an answer that came at once.
+func wholeResponse(answer []byte) ([]wire.Event, error) {
+	var said struct {
+		Status string            `json:"status"`
+		Error  json.RawMessage   `json:"error"`
+		Output []json.RawMessage `json:"output"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return nil, err
+	}
+	kind := map[string]string{"completed": "response.completed", "incomplete": "response.incomplete", "failed": "response.failed"}[said.Status]
+	if kind == "" && said.Output != nil {
+		kind = "response.completed"
+	}
+	if kind == "" {
+		return nil, fmt.Errorf("it has no output and no status")
+	}
+	var list []wire.Event
+	for i, item := range said.Output {
+		list = append(list, wire.JSONEvent(map[string]any{"type": "response.output_item.done", "output_index": i, "item": item}))
+	}
+	return append(list, wire.JSONEvent(map[string]any{"type": kind, "response": json.RawMessage(answer)})), nil
+}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -34,6 +33,8 @@ type Client struct {
 	Secrets []string
 	// Idle zero is DefaultIdle.
 	Idle time.Duration
+	// Whole makes events of an answer that came at once, as servers send it that cannot stream. Its error says that it is no answer.
+	Whole func(answer []byte) ([]Event, error)
 }
 
 // ErrDone is returned by a reader of events whose answer is whole. What still comes is read for a moment, so that the
@@ -80,11 +81,12 @@ func (c *Client) Stream(ctx context.Context, target string, body any, event func
 	}
 	defer resp.Body.Close()
 	answer := &watched{r: resp.Body, watch: watch, idle: idle}
-	if err := c.check(resp, answer); err != nil {
+	events, err := c.open(resp, answer)
+	if err != nil {
 		return false, err
 	}
 	done := false
-	err = Events(answer, func(e Event) error {
+	err = events(func(e Event) error {
 		err := event(e)
 		if errors.Is(err, ErrDone) {
 			done, answer.idle, err = true, afterDone, nil
@@ -131,25 +133,6 @@ func (w *watched) Read(p []byte) (int, error) {
 		w.err = err
 	}
 	return n, err
-}
-
-// check makes an error of an answer that is no stream.
-func (c *Client) check(resp *http.Response, body io.Reader) error {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if resp.StatusCode == http.StatusOK && kind == "text/event-stream" {
-		return nil
-	}
-	said, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
-	if resp.StatusCode != http.StatusOK {
-		return c.Refusal(resp.StatusCode, resp.Header, said)
-	}
-	if err == nil && bytes.Contains(said, []byte(`"error"`)) {
-		return c.Refusal(http.StatusOK, resp.Header, said)
-	}
-	if kind == "" {
-		kind = "no content type"
-	}
-	return c.Errorf(nil, "the answer is no event stream but %s; is the base URL that of an API? It begins: %s", kind, said)
 }
 
 // transport makes an error of a request that got no answer, or of an answer that broke off.

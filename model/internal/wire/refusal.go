@@ -17,6 +17,8 @@ type problem struct {
 	Type, Code, Message string
 	// Wait is how long to wait, where the body says so.
 	Wait time.Duration
+	// Daily says that it is the quota of a day that is used up.
+	Daily bool
 }
 
 // overloaded is the status of Anthropic's own for a provider that has too much to do.
@@ -31,7 +33,15 @@ var statuses = map[string]int{
 }
 
 // final are the kinds of error that waiting does not mend, whatever their status.
-var final = map[string]bool{"insufficient_quota": true, "billing_error": true, "billing_hard_limit_reached": true}
+var final = map[string]bool{
+	"insufficient_quota": true, "billing_error": true, "billing_hard_limit_reached": true, "insufficient_credits": true,
+	"insufficient_balance": true, "quota_exceeded": true, "access_terminated": true,
+}
+
+// usedUp are the words of providers that do not name the kind. Gemini says the first ones of a minute's quota, too, and then says
+// how long to wait.
+var usedUp = regexp.MustCompile(`(?i)exceeded your current quota|insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|` +
+	`(out of|no more|used all (available|your)) credits|billing hard limit|monthly (spending|usage) limit`)
 
 var tooLong = regexp.MustCompile(`(?i)context[_ ]length|context window|maximum context|prompt is too long|too many (input )?tokens|input token count.*exceeds|` +
 	`exceed(s|ed)? (the )?(model's |available )?(max|maximum|limit|context)[^.]{0,40}(token|context|length|size)|` +
@@ -68,12 +78,20 @@ func (c *Client) refuse(status int, header http.Header, p problem) *model.Error 
 	e.TooLong = (status == 0 || status == 400 || status == 413 || status == 422) && tooLong.MatchString(p.Type+" "+p.Code+" "+p.Message)
 	switch status {
 	case 0, 408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, overloaded:
-		e.Retry = !e.TooLong && !final[p.Type] && !final[p.Code]
+		e.Retry = !e.TooLong && !p.final(header)
 	}
 	if e.After = RetryAfter(header, time.Now()); e.After == 0 {
 		e.After = p.Wait
 	}
 	return e
+}
+
+// final reports whether waiting does not mend the problem: money or a day's quota is used up.
+func (p problem) final(header http.Header) bool {
+	if final[p.Type] || final[p.Code] || p.Daily {
+		return true
+	}
+	return usedUp.MatchString(p.Message) && p.Wait == 0 && RetryAfter(header, time.Now()) == 0
 }
 
 // RetryAfter returns how long the headers ask to wait: Retry-After in seconds or as a date, or retry-after-ms. It is
@@ -122,7 +140,10 @@ func parse(body []byte) problem {
 			Raw string `json:"raw"`
 		} `json:"metadata"`
 		Details []struct {
-			Delay string `json:"retryDelay"`
+			Delay      string `json:"retryDelay"`
+			Violations []struct {
+				Quota string `json:"quotaId"`
+			} `json:"violations"`
 		} `json:"details"`
 	}
 	var plain string
@@ -140,6 +161,9 @@ func parse(body []byte) problem {
 		for _, d := range in.Details {
 			if wait, err := time.ParseDuration(d.Delay); err == nil && wait > 0 {
 				p.Wait = min(wait, 24*time.Hour)
+			}
+			for _, v := range d.Violations {
+				p.Daily = p.Daily || strings.Contains(v.Quota, "PerDay")
 			}
 		}
 	}
