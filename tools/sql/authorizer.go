@@ -52,9 +52,34 @@ func (a *authorizer) Authorize(action sqlite.Action) sqlite.AuthResult {
 		return sqlite.AuthResultOK
 	}
 	if a.refused == "" {
-		a.refused = action.String()
+		a.refused = told(action)
 	}
 	return sqlite.AuthResultDeny
+}
+
+// told says what a statement wanted.
+func told(action sqlite.Action) string {
+	verb, ok := writes[action.Type()]
+	table := action.Table()
+	switch {
+	case ok && strings.HasPrefix(table, "sqlite_"):
+		return "change the schema"
+	case ok && table+action.View() != "":
+		return verb + " " + table + action.View()
+	}
+	switch action.Type() {
+	case sqlite.OpAttach, sqlite.OpDetach:
+		return "attach another database, as ATTACH and VACUUM do"
+	case sqlite.OpPragma:
+		return "set or read the pragma " + action.Pragma()
+	case sqlite.OpFunction:
+		return "call the function " + action.Operation()
+	case sqlite.OpTransaction, sqlite.OpSavepoint:
+		return "begin or end a transaction"
+	case sqlite.OpCreateVTable:
+		return "create a virtual table of the module " + action.Module()
+	}
+	return "do " + strings.TrimPrefix(action.Type().String(), "SQLITE_")
 }
 
 func (a *authorizer) allows(action sqlite.Action) bool {
@@ -102,5 +127,5 @@ func (a *authorizer) explain(err error) error {
 	if !a.write {
 		hint = "without write: true a statement can only read"
 	}
-	return tongs.Errorf(tongs.CodePermissionDenied, "the statement may not do %s; %s", a.refused, hint)
+	return tongs.Errorf(tongs.CodePermissionDenied, "the statement may not %s; %s", a.refused, hint)
 }
