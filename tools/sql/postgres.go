@@ -94,16 +94,21 @@ func (t *tool) planPostgres(in Input, s statement) (*tongs.Plan, error) {
 	effect, decision := target.Effect(), c.Read
 	plan := &tongs.Plan{
 		Kind: tongs.KindRead, Message: fmt.Sprintf("Query the database %s of the connection %s", c.Database, c.Name),
-		Preview: func(context.Context) (string, error) { return preview(in, ""), nil },
+		Preview: func(context.Context) (string, error) { return preview(in, c.told()), nil },
 	}
 	if in.Write {
 		decision, plan.Kind = c.Write, tongs.KindWrite
 		plan.Message = fmt.Sprintf("Change the database %s of the connection %s: %s", c.Database, c.Name, s.describe())
-		plan.Preview = func(context.Context) (string, error) { return preview(in, tablesTold(s)), nil }
+		plan.Preview = func(context.Context) (string, error) { return preview(in, c.told()+"\n-- "+tablesTold(s)), nil }
 	}
 	effect.Sends = c.sends(in.Write)
 	plan.Effects, plan.Default = []tongs.Effect{effect}, &decision
 	return plan, nil
+}
+
+// told tells a person where a statement goes.
+func (c Connection) told() string {
+	return fmt.Sprintf("on the database %s of the connection %s, as %s", c.Database, c.Name, c.User)
 }
 
 // tablesTold tells a person what the statement names.

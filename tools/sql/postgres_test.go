@@ -43,7 +43,7 @@ func (s *server) reads(t *testing.T) {
 	if len(asked) != 1 {
 		t.Fatalf("%d questions", len(asked))
 	}
-	b.Contains("question", asked[0].Message+asked[0].Preview, "database app of the connection dev", "SELECT *", `-- value 1: 2`)
+	b.Contains("question", asked[0].Preview, "-- on the database app of the connection dev, as reader", "SELECT *", `-- value 1: 2`)
 	for _, e := range asked[0].Effects {
 		if e.Sends || e.MustAsk {
 			t.Errorf("effect %+v", e)
@@ -74,7 +74,7 @@ func (s *server) writes(t *testing.T) {
 	if len(asked) != 1 || !asked[0].Effects[0].Sends {
 		t.Fatalf("asked %+v", asked)
 	}
-	b.Contains("question", asked[0].Message+asked[0].Preview, "INSERT t", "RETURNING id", `-- value 2: "a"`, "tables: t", "triggers")
+	b.Contains("question", asked[0].Message+asked[0].Preview, "INSERT t", "RETURNING id", "-- on the database app of the connection dev, as owner\n-- tables: t", `-- value 2: "a"`, "tables: t", "triggers")
 	b.fails(tongs.CodeExecutionError, "duplicate key", args{"connection": "dev", "write": true, "sql": "INSERT INTO t(id) VALUES (12),(10)"})
 	if got := s.psql("app", "SELECT count(*) FROM t WHERE id = 12"); got != "0" {
 		t.Error("half of a statement holds")
