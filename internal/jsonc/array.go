@@ -63,18 +63,33 @@ func Drop(data []byte, path []string, unwanted func(element json.RawMessage) boo
 		return data, nil
 	}
 	var kept []hujson.Value
+	var loose hujson.Extra // comments that stood before what is dropped
 	for _, e := range list.Elements {
 		plain := e.Clone()
 		plain.BeforeExtra, plain.AfterExtra = nil, nil
 		plain.Standardize()
-		if !unwanted(plain.Pack()) {
-			kept = append(kept, e)
+		if unwanted(plain.Pack()) {
+			loose = append(without(loose, e.BeforeExtra), e.AfterExtra...)
+			continue
 		}
+		if loose != nil {
+			e.BeforeExtra = without(loose, e.BeforeExtra)
+		}
+		kept, loose = append(kept, e), nil
 	}
 	if len(kept) == len(list.Elements) {
 		return data, nil
 	}
-	if n := len(kept); n > 0 && list.Elements[len(list.Elements)-1].AfterExtra == nil {
+	if loose != nil {
+		list.AfterExtra = without(loose, list.AfterExtra)
+	}
+	comma := list.Elements[len(list.Elements)-1].AfterExtra != nil
+	switch n := len(kept); {
+	case n == 0:
+	case comma && kept[n-1].AfterExtra == nil:
+		kept[n-1].AfterExtra = hujson.Extra{}
+	case !comma && kept[n-1].AfterExtra != nil:
+		list.AfterExtra = append(kept[n-1].AfterExtra, list.AfterExtra...)
 		kept[n-1].AfterExtra = nil
 	}
 	list.Elements = kept

@@ -47,7 +47,7 @@ func main() {
 	flag.BoolVar(&opt.mute, "mute", false, "keep the server's progress from the client")
 	flag.BoolVar(&opt.http, "http", false, "have clients reach 'tongs serve' by its address, instead of starting 'tongs mcp'")
 	flag.BoolVar(&opt.exclusive, "exclusive", false, "set clients up with 'tongs setup --exclusive', and check that they offer no tools of their own")
-	flag.BoolVar(&opt.undo, "undo", false, "only see whether 'tongs undo' takes back what a client does with its own tools, under 'tongs guard install --undo-only'")
+	flag.BoolVar(&opt.undo, "undo", false, "only see whether 'tongs undo' restores a project that a client destroyed with its own tools, under 'tongs guard install --undo-only'")
 	flag.StringVar(&opt.screens, "screens", "", "only write what a person sees of two questions in the client's own interface to this directory (needs tmux)")
 	flag.BoolVar(&inside, "inside", false, "run in the namespace that this process was started in (internal)")
 	flag.Usage = func() {
