@@ -20,6 +20,8 @@ type Options struct {
 	MaxEntries int
 	// Skip leaves out an entry by its name, and everything in it.
 	Skip func(dir, name string) bool
+	// now is the time, nil for that of the system. Tests set it.
+	now func() time.Time
 }
 
 // Difference is an entry that is not as it was. Old is nil where it is new, New where it is gone. New is in the index that came
@@ -99,7 +101,10 @@ func newScanner(top string, old *Index, opt Options) (*scanner, error) {
 	if old == nil {
 		old = &Index{}
 	}
-	s := &scanner{top: top, device: st.Device, began: time.Now().UnixNano(), opt: opt, before: old}
+	if opt.now == nil {
+		opt.now = time.Now
+	}
+	s := &scanner{top: top, device: st.Device, began: opt.now().UnixNano(), opt: opt, before: old}
 	s.wake.L = &s.mu
 	s.old = make(map[string]*Folder, len(old.Folders))
 	for i := range old.Folders {

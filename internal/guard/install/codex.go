@@ -26,7 +26,7 @@ var codexEvents = map[string]string{
 // codex are two files: the hooks, and the settings, in which it is written that the user trusts them. It runs no others.
 func codex(p Place) ([]edit, error) {
 	if p.Project != "" {
-		return nil, errors.New("Codex trusts the hooks of a project only after a review on its screen; install for all your projects (--user)")
+		return nil, errors.New("hooks of a project run in Codex only after a review on its screen; install for all your projects (--user)")
 	}
 	dir := homeOr("CODEX_HOME", p.Home, ".codex")
 	path := filepath.Join(dir, "hooks.json")
