@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -95,6 +96,8 @@ func TestTextsAreOfTools(t *testing.T) {
 	}
 }
 
+var relative = regexp.MustCompile("workspace|working directory|repository")
+
 // A text that says no more than the name of its parameter costs a reader time and tells nothing.
 func TestParametersAreDescribed(t *testing.T) {
 	_, list := open(t)
@@ -103,7 +106,7 @@ func TestParametersAreDescribed(t *testing.T) {
 			if specs.Repeats(p.Description, name) {
 				t.Errorf("%s.%s: %q says no more than its name", spec.Name, name, p.Description)
 			}
-			if (name == "path" || name == "workdir") && !strings.Contains(p.Description, "workspace") && !strings.Contains(p.Description, "working directory") {
+			if (name == "path" || name == "workdir") && !relative.MatchString(p.Description) {
 				t.Errorf("%s.%s: %q does not say what the path is relative to", spec.Name, name, p.Description)
 			}
 			if name == "timeout" && !strings.Contains(p.Description, "econds") {

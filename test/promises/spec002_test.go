@@ -246,8 +246,12 @@ func Test002_CoreTools_RunCode(t *testing.T) {
 		d.asks(0)
 	})
 	d.promise("bash", func(d *desk) { d.same(run(d, "bash", "echo $((6*7))")["stdout"], "42\n"); d.asks(0) })
-	d.promise("args", func(d *desk) { d.same(run(d, "bash", `echo "$1-$2"`, object{"args": []string{"a b", "c"}})["stdout"], "a b-c\n") })
-	d.promise("env", func(d *desk) { d.same(run(d, "bash", `echo "$X"`, object{"env": object{"X": "y z"}})["stdout"], "y z\n") })
+	d.promise("args", func(d *desk) {
+		d.same(run(d, "bash", `echo "$1-$2"`, object{"args": []string{"a b", "c"}})["stdout"], "a b-c\n")
+	})
+	d.promise("env", func(d *desk) {
+		d.same(run(d, "bash", `echo "$X"`, object{"env": object{"X": "y z"}})["stdout"], "y z\n")
+	})
 	d.promise("an exit code is a result", func(d *desk) { d.same(run(d, "bash", "exit 7")["exitCode"], 7) })
 	d.promise("timeout", func(d *desk) {
 		d.code(tongs.CodeTimeout, "run_code", object{"language": "bash", "code": "sleep 60", "timeout": 1})
