@@ -254,6 +254,23 @@ func (d *decision) reclaim(ctx context.Context) (*approval.Parked, error) {
 	return p, err
 }
 
+// giveUp takes back what is kept for a question that the call no longer waits for, and returns the error of the call. It tells of the
+// changes where somebody made them meanwhile.
+func (d *decision) giveUp(err error) error {
+	p, failed := d.reclaim(d.always)
+	switch e, ok := errors.AsType[*tongs.Error](err); {
+	case failed != nil && ok:
+		e.Message += "; whether its changes were kept is not known: " + failed.Error()
+		return err
+	case failed != nil:
+		return errors.Join(err, failed)
+	case p != nil && p.State == approval.Made:
+		d.made = p.Changed
+		return err
+	}
+	return dropped(err)
+}
+
 // waitingQuestion is the question that an APPROVAL_REQUIRED is about, and when it expires.
 func waitingQuestion(err error) (id string, expires time.Time) {
 	e, ok := errors.AsType[*tongs.Error](err)

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -396,5 +397,46 @@ func TestGraveChangesAreNotHiddenBehindHarmlessOnes(t *testing.T) {
 	}
 	if q.Effects[0].Path.Rel != "zz/.envrc" || q.Effects[1].Path.Rel != "z.txt" || len(q.Effects) != 500 {
 		t.Errorf("effects %d, first %v and %v", len(q.Effects), q.Effects[0], q.Effects[1])
+	}
+}
+
+// carriedOut keeps changes that somebody else makes meanwhile.
+type carriedOut struct {
+	engine.Late
+	err error
+}
+
+func (carriedOut) Find(context.Context, string, string) (*approval.Parked, error) { return nil, nil }
+func (carriedOut) Park(context.Context, approval.Parked) error                    { return nil }
+func (carriedOut) Take(context.Context, string) (bool, error)                     { return true, nil }
+
+func (c carriedOut) Reclaim(context.Context, string) (*approval.Parked, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	return &approval.Parked{State: approval.Made, Changed: &tongs.Changed{Made: "1 modified", Entry: "e_1"}}, nil
+}
+
+// A call that is cancelled while somebody else carries out the answer tells of the changes that were made, and one that cannot find
+// out does not say that there are none.
+func TestCancelledWhileTheChangesAreMade(t *testing.T) {
+	for name, late := range map[string]carriedOut{"made": {}, "unknown": {err: errors.New("the disk is full")}} {
+		t.Run(name, func(t *testing.T) {
+			run := &copying{changes: []tongs.Change{change(tongs.Modified, "old.txt")}}
+			b := setup(t, []tongs.Tool{contained(t)}, onCopies(run), func(o *engine.Options) { o.Late = late })
+			ctx, cancel := context.WithCancel(t.Context())
+			b.person.answer = func(approval.Question) approval.Answer {
+				cancel()
+				<-ctx.Done()
+				return approval.Answer{}
+			}
+			res := b.Engine.Call(ctx, &tongs.Call{Tool: "echo", Args: []byte(`{"text":"x"}`)})
+			must(t, res, tongs.CodeCancelled)
+			settled, _ := res.Metadata["settled"].(*tongs.Settled)
+			made := settled != nil && settled.Changes != nil && settled.Changes.Entry == "e_1"
+			if strings.Contains(res.Content, "none of its changes were kept") || made != (late.err == nil) {
+				t.Errorf("made %t: %s", made, res.Content)
+			}
+		})
 	}
 }

@@ -191,8 +191,7 @@ func (w *walk) decideChanges(ctx context.Context, o Outcome, changes []tongs.Cha
 	if tongs.CodeOf(err) == tongs.CodeApprovalRequired {
 		answer, err = d.park(ctx, o, &q, err)
 	} else if err != nil {
-		_, lost := d.reclaim(w.always)
-		err = dropped(cmp.Or(err, lost))
+		err = d.giveUp(err)
 	}
 	if err != nil {
 		return nil, d.refuse(err)
