@@ -43,10 +43,12 @@ type objects struct {
 	// left is how much may still be read, and compared how many entries of trees were.
 	left     int64
 	compared int
+	// steps is how many objects of packs may still be read, those that others are made of included.
+	steps int
 }
 
 func newObjects(files fs.FS) *objects {
-	return &objects{files: files, commits: map[string]*commit{}, trees: map[string]map[string]treeEntry{}, left: maxRead}
+	return &objects{files: files, commits: map[string]*commit{}, trees: map[string]map[string]treeEntry{}, left: maxRead, steps: maxSteps}
 }
 
 // isID reports whether s is the name of an object, of either hash.

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// maxDepth is how many deltas an object may be made of.
-const maxDepth = 4096
+// maxDepth is how many deltas an object may be made of, and maxSteps how many are read in all: of each object of a long chain, all that
+// it is made of.
+const maxDepth, maxSteps = 4096, 1_000_000
 
 // pack is a pack of objects with its index, of version 2.
 type pack struct {
@@ -128,7 +129,7 @@ func (p *pack) offset(offsets, count, number int64) (int64, bool) {
 
 // read returns the object at a place of the pack.
 func (p *pack) read(o *objects, at int64, depth int) (kind string, data []byte, err error) {
-	if depth > maxDepth || at < 0 {
+	if o.steps--; o.steps < 0 || depth > maxDepth || at < 0 {
 		return "", nil, errObject
 	}
 	r := bufio.NewReader(io.NewSectionReader(p.data, at, 1<<40))
