@@ -110,22 +110,41 @@ func (w *Waiting) Paths(keep []string) (paths []tongs.Path, err error) {
 	return paths, err
 }
 
-// Summary counts the changes that are kept, and names them.
-func (w *Waiting) Summary(keep []string) (counts string, names []string, err error) {
+// Summary says in a line what is kept, and names it: what git recorded, and other changes one by one. Left is how many are not kept.
+func (w *Waiting) Summary(keep []string) (line string, names []string, left int, err error) {
 	chosen, err := w.set.choose(keep)
 	if err != nil {
-		return "", nil, err
+		return "", nil, 0, err
 	}
 	some := Set{}
+	for _, r := range w.repositories(chosen) {
+		if !r.Listed {
+			some.Fold(r.Dir, r.Does)
+			names = append(names, r.Does...)
+		}
+	}
 	for _, c := range chosen {
 		some.changes = append(some.changes, *c)
+		if some.told(c) {
+			continue
+		}
 		kind := c.Kind
 		if kind == Mode {
 			kind = Modified
 		}
 		names = append(names, fmt.Sprintf("%s %s", kind, c.Path))
 	}
-	return some.Counts().String(), names, nil
+	return some.Summary(), names, len(w.set.changes) - len(chosen), nil
+}
+
+// repositories are the git directories that some of the chosen changes are in.
+func (w *Waiting) repositories(chosen []*Change) (list []journal.Repository) {
+	for _, r := range w.parked.Repositories {
+		if slices.ContainsFunc(chosen, func(c *Change) bool { _, in := r.Below(c.Path); return in }) {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // Commit makes the changes that are kept, as [Set.Commit] does, if everything that they replace is as it was when they were
@@ -139,12 +158,7 @@ func (w *Waiting) Commit(ctx context.Context, head journal.Entry, keep []string,
 	for _, c := range chosen {
 		list = append(list, w.kept[c.Path])
 	}
-	head.Repositories = nil
-	for _, r := range w.parked.Repositories {
-		if slices.ContainsFunc(chosen, func(c *Change) bool { _, in := r.Below(c.Path); return in }) {
-			head.Repositories = append(head.Repositories, r)
-		}
-	}
+	head.Repositories = w.repositories(chosen)
 	check := func() error { return w.parked.Check(ctx, list) }
 	if err := check(); err != nil {
 		return nil, err

@@ -304,15 +304,15 @@ func (a *applying) make(ctx context.Context) (*tongs.Changed, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, names, err := w.Summary(keep)
+	line, names, left, err := w.Summary(keep)
 	if err != nil {
 		return nil, &cannotError{err.Error()}
 	}
-	changed := &tongs.Changed{Made: counts, Paths: names, Entry: a.p.Entry}
+	changed := &tongs.Changed{Made: line, Paths: names, Entry: a.p.Entry}
 	if len(names) > maxTold {
 		changed.Paths = append(names[:maxTold:maxTold], fmt.Sprintf("and %d more", len(names)-maxTold))
 	}
-	if left := len(w.Changes()) - len(names); left > 0 {
+	if left > 0 {
 		changed.Dropped = fmt.Sprintf("%d paths", left)
 	}
 	if a.p.State == approval.Applying {

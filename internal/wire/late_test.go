@@ -478,3 +478,20 @@ func TestKeepingSomeIsRememberedForNothing(t *testing.T) {
 		t.Errorf("it is taken: %v", err)
 	}
 }
+
+// A late yes tells what git recorded as an early one does, and not the files that git has for it.
+func TestALateYesTellsOfACommit(t *testing.T) {
+	s := newSite(t)
+	s.repository()
+	const command = "echo x > new && git add new && git commit -qm two"
+	s.ok(s.answer(s.asks(s.shell(command)), approval.Answer{Approved: true}))
+	res := s.shell(command)
+	if res.Error != nil || !strings.Contains(res.Content, "commit 1 file to main: two") || strings.Contains(res.Content, ".git/") || !strings.Contains(res.Content, "added new") {
+		t.Errorf("%v\n%s", res.Error, res.Content)
+	}
+	const planted = "python3 -c 'open(\".git/config\",\"a\").write(\"[alias]\\nx = !evil\\n\")' && echo y > new && git add new && git commit -qm three"
+	s.ok(s.answer(s.asks(s.shell(planted)), approval.Answer{Approved: true}))
+	if res := s.shell(planted); res.Error != nil || !strings.Contains(res.Content, "modified .git/config") {
+		t.Errorf("more than git's records: %v\n%s", res.Error, res.Content)
+	}
+}
