@@ -170,3 +170,21 @@ func TestLinksInHome(t *testing.T) {
 		t.Errorf("a link that is gone counts: %s", why)
 	}
 }
+
+// So do those in a directory of the home that is a link itself.
+func TestLinksInALinkedHome(t *testing.T) {
+	top := t.TempDir()
+	t.Setenv("HOME", filepath.Join(top, "home"))
+	w := newWorkspace(t, map[string]string{"bash/rc": "x", "fish/config.fish": "x"})
+	must(t, os.MkdirAll(filepath.Join(top, "real", "dotfiles"), 0o755))
+	for link, to := range map[string]string{
+		"home": "real", "real/.config": "dotfiles", "real/dotfiles/fish": filepath.Join(w.Dir(), "fish"), "real/.bashrc": filepath.Join(w.Dir(), "bash/rc"),
+	} {
+		must(t, os.Symlink(to, filepath.Join(top, link)))
+	}
+	for _, rel := range []string{"bash/rc", "fish/config.fish"} {
+		if _, ok := w.Protected(in(rel)); !ok {
+			t.Errorf("%s is not protected", rel)
+		}
+	}
+}

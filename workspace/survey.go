@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/tongs-ai/tongs"
 	"github.com/tongs-ai/tongs/internal/gitdir"
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // others are directories of other people's packages, in which neither repositories nor links are looked for.
@@ -144,7 +144,11 @@ func (s *survey) lookHome() {
 			if d == nil {
 				d = &surveyed{}
 			}
-			d.refresh(dir)
+			real := dir
+			if to, err := filepath.EvalSymlinks(dir); err == nil { // people have links to them, too
+				real = to
+			}
+			d.refresh(real)
 			homes[dir] = d
 		}
 	}
@@ -233,7 +237,7 @@ func (d *surveyed) read(path string) {
 
 // entriesOf returns the entries of a directory in no order, as far as it can be read.
 func entriesOf(path string) []fs.DirEntry {
-	f, err := os.Open(path)
+	f, err := hostpath.OpenDir(path)
 	if err != nil {
 		return nil
 	}

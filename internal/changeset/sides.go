@@ -1,6 +1,7 @@
 package changeset
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -98,7 +99,7 @@ func (a *afterFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	found := len(a.made[name]) > 0
 	if c := a.find(name); c == nil || c == a.at[name] && c.Kind == Mode {
 		below, err := fs.ReadDir(a.lower, name)
-		if err != nil && !found {
+		if err != nil && !(found && errors.Is(err, fs.ErrNotExist)) {
 			return nil, err
 		}
 		found = true

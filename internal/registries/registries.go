@@ -5,10 +5,11 @@ package registries
 import (
 	"io"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/tongs-ai/tongs/internal/hostpath"
 )
 
 // Place is where the configuration of package managers is looked for.
@@ -142,10 +143,7 @@ const maxFile = 256 << 10
 
 // content is that of a regular file; others, and those that cannot be read, are empty.
 func content(file string) string {
-	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(file)
+	f, err := hostpath.OpenFile(file)
 	if err != nil {
 		return ""
 	}
