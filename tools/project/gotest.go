@@ -152,7 +152,7 @@ func (g *goTests) packageEnded(e goEvent, t *goTest) {
 var (
 	goNoise = regexp.MustCompile(`(?m)^\s*(?:=== |--- |PASS$|FAIL\b|exit status \d|ok\s).*\n?`)
 	goPlace = regexp.MustCompile(`(?m)^\s*(?:\./)?([^\s:]+\.go):(\d+)(?::\d+)?: `)
-	goFrame = regexp.MustCompile(`(?m)^\t(/[^\s:]+_test\.go):(\d+) `)
+	goFrame = regexp.MustCompile(`(?m)^\t([^\s:]+_test\.go):(\d+) `)
 )
 
 // failure makes a failure of output: the place is the first one that it names.
@@ -165,7 +165,7 @@ func (g *goTests) failure(pkg, output string) (f Failure) {
 	if m == nil {
 		return f
 	}
-	f.File, f.Line = m[1], atoi(m[2])
+	f.File, f.Line = strings.TrimPrefix(m[1], g.module+"/"), atoi(m[2]) // with -trimpath files are named by their package
 	dir := strings.TrimPrefix(strings.TrimPrefix(pkg, g.module), "/")
 	if !strings.Contains(f.File, "/") {
 		f.File = path.Join(dir, f.File)

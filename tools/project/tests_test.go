@@ -263,3 +263,16 @@ func TestWhatTheProjectBringsIsBound(t *testing.T) {
 		t.Error("another interpreter is the same effect")
 	}
 }
+
+// A panic is at the line of the test, however the program that panicked was built.
+func TestPlaceOfAPanic(t *testing.T) {
+	g := &goTests{module: "example.org/shop"}
+	for frame, want := range map[string]string{
+		"example.org/shop/till/till_test.go:17 +0x28": "till/till_test.go", "/work/shop/till/till_test.go:17 +0x28": "/work/shop/till/till_test.go",
+	} {
+		f := g.failure("example.org/shop/till", "panic: no\n\ngoroutine 4 [running]:\ntesting.tRunner()\n\ttesting/testing.go:1974 +0x232\nx.TestPanics()\n\t"+frame+"\n")
+		if f.File != want || f.Line != 17 {
+			t.Errorf("%s: %s:%d", frame, f.File, f.Line)
+		}
+	}
+}
