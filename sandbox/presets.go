@@ -182,11 +182,15 @@ func presetGit(b *builder, _ string) {
 	}
 	b.setEnv("GIT_TERMINAL_PROMPT", "0")
 	// Else git packs and prunes objects after an ordinary command, which cannot be undone.
-	b.setEnv("GIT_CONFIG_COUNT", "2")
+	b.setEnv("GIT_CONFIG_COUNT", "3")
 	b.setEnv("GIT_CONFIG_KEY_0", "gc.auto")
 	b.setEnv("GIT_CONFIG_VALUE_0", "0")
 	b.setEnv("GIT_CONFIG_KEY_1", "maintenance.auto")
 	b.setEnv("GIT_CONFIG_VALUE_1", "false")
+	// What a copy left has another inode in the workspace: git compares sizes and times of modification only, else it takes files for
+	// changed, and git cherry-pick --abort refuses.
+	b.setEnv("GIT_CONFIG_KEY_2", "core.checkStat")
+	b.setEnv("GIT_CONFIG_VALUE_2", "minimal")
 	b.setEnv("GIT_OPTIONAL_LOCKS", "0") // else what only reads, such as the status that go build takes, writes the index
 }
 

@@ -222,6 +222,11 @@ func TestGitHistoriesByHand(t *testing.T) {
 		"a ref becomes a directory":          {{"git branch x/y; git branch -m x/y x"}, {"git branch -D x; git branch x/y; git branch -m x/y x/y/z"}},
 		"bisect":                             {{"git stash -q; git bisect start HEAD HEAD~3"}, {"git bisect good"}, {"git bisect reset"}},
 		"bisect that goes on":                {{"git stash -q; git bisect start HEAD HEAD~4; git bisect bad"}, {byAPerson, "git pack-refs --all"}},
+		"a cherry-pick of two is aborted":    {{"git stash -q; git cherry-pick side side~1"}, {"git cherry-pick --abort"}},
+		"a cherry-pick is ended by revert":   {{"git cherry-pick side side~1"}, {"git stash clear"}, {byAPerson, "git pack-refs --all"}, {"git revert --abort"}},
+		"a rebase is aborted":                {{"git stash -q; git switch -q -c c1 HEAD~1; echo 1 > f3; git commit -qam c; git rebase -q main"}, {"git rebase --abort"}},
+		"a rebase goes on":                   {{"git stash -q; git switch -q -c c1 HEAD~1; echo 1 > f3; git commit -qam c; git rebase -q main"}, {"git add -A; GIT_EDITOR=true git rebase --continue"}},
+		"a patch is aborted":                 {{"git stash -q; git switch -q -c c1 HEAD~1; echo 1 > f3; git commit -qam c; git rebase -q --apply main"}, {"git rebase --abort"}},
 		"a worktree comes and goes":          {{"git worktree add -q -b w wt1; echo 1 > wt1/f1; git -C wt1 commit -qam w"}, {"git worktree remove wt1"}},
 		"a worktree with changes goes":       {{"git worktree add -q -b w wt1; echo 1 > wt1/f1"}, {"git worktree remove -f wt1"}, {"git branch -D w"}},
 	} {

@@ -226,3 +226,24 @@ func TestGitTwoSessions(t *testing.T) {
 	g.back("undo", map[string]any{"session": "one"}, "refs/heads/main")
 	g.is("on top")
 }
+
+// TestAttackGitInit has an agent make a repository, in which a person works. No undo removes it, or a part of it; what the agent did
+// elsewhere is undone with partial.
+func TestAttackGitInit(t *testing.T) {
+	const identity = "git -c user.name=A -c user.email=a@example.org "
+	g := newGitPlace(t, "work", "work", "true")
+	g.save("begun")
+	g.sh("one", "git init -q sub; echo 1 > new9")
+	g.sh("one", "cd sub; echo 1 > f; git add f; "+identity+"commit -qm one")
+	g.person("cd sub; echo mine > g; git add g; " + identity + "commit -qm mine")
+	g.save("person")
+	g.back("undo", map[string]any{"session": "one"}, "sub/.git")
+	g.is("person")
+	g.back("undo", map[string]any{"session": "one", "partial": true}, "")
+	if out, err := gitRun(filepath.Join(g.work, "sub"), "git fsck --no-progress && git log --format=%s"); err != nil || out != "mine\none\n" {
+		t.Errorf("%v %q", err, out)
+	}
+	if _, err := os.Lstat(filepath.Join(g.work, "new9")); err == nil {
+		t.Error("new9 is still there")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -106,6 +107,8 @@ type Undo struct {
 	// paths are what is meant, empty meaning everything; part is set where something was left out.
 	paths []tongs.Path
 	part  bool
+	// born are the git directories that the entries made.
+	born []tongs.Path
 }
 
 // Undo begins a transaction and fills it with the inverse of the entries, newest first, as far as they concern the
@@ -129,6 +132,10 @@ func (j *Journal) Undo(ctx context.Context, head Entry, entries []Entry, paths [
 		}
 		t.head.Undoes = append(t.head.Undoes, Undone{ID: e.ID, Part: u.part})
 	}
+	if err := u.keepBorn(); err != nil {
+		t.Close()
+		return nil, err
+	}
 	return u, nil
 }
 
@@ -140,6 +147,11 @@ func (u *Undo) entry(ctx context.Context, e *Entry) error {
 		return err
 	}
 	all := slices.Clone(changes)
+	for _, c := range changes {
+		if c.Before.Type == Absent && c.After.Type == Dir && path.Base(c.Path.Rel) == ".git" {
+			u.born = append(u.born, c.Path)
+		}
+	}
 	var git []*Repository
 	for i := range e.Repositories {
 		r := &e.Repositories[i]
