@@ -28,7 +28,7 @@ func (a *app) forgeCommand() *cobra.Command {
 			"  tongs forge approve word-count",
 	}
 	cmd.AddCommand(a.forgeNewCommand(), a.forgeBuildCommand(), a.forgeTestCommand(), a.forgeListCommand(), a.forgeShowCommand(),
-		a.forgeApproveCommand(), a.forgeDisableCommand(), a.forgeRemoveCommand(), a.forgeExportCommand(), a.forgeImportCommand(), a.forgeStatsCommand())
+		a.forgeApproveCommand(), a.forgeDisableCommand(), a.forgeHistoryCommand(), a.forgeRollbackCommand(), a.forgeRemoveCommand(), a.forgeExportCommand(), a.forgeImportCommand(), a.forgeStatsCommand())
 	return cmd
 }
 
@@ -205,21 +205,45 @@ var customApproval = cli.ReviewText{
 	Noun: "a custom tool", Command: "tongs forge approve", First: "This is the custom tool %s", Changed: "This changed in the custom tool %s",
 }
 
+// onForge is a command over the custom tools.
+func (a *app) onForge(use, short, example string, most int, do func(*forge.Set, []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.RangeArgs(1, most), RunE: a.run(func(_ *cobra.Command, args []string) error {
+		set, err := a.host().OpenForge()
+		if err != nil {
+			return err
+		}
+		return do(set, append(args, ""))
+	})}
+}
+
 func (a *app) forgeDisableCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "disable NAME", Short: "Disable a custom tool until it is approved again", Example: "  tongs forge disable word-count", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(_ *cobra.Command, args []string) error {
-			set, err := a.host().OpenForge()
-			if err != nil {
-				return err
-			}
-			if err := set.Disable(args[0]); err != nil {
-				return err
-			}
-			fmt.Fprintf(a.Err, "%s is disabled.\n", terminal.Clean(args[0]))
-			return nil
-		}),
-	}
+	return a.onForge("disable NAME", "Disable a custom tool until it is approved again", "  tongs forge disable word-count", 1, func(set *forge.Set, args []string) error {
+		if err := set.Disable(args[0]); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.Err, "%s is disabled.\n", terminal.Clean(args[0]))
+		return err
+	})
+}
+
+func (a *app) forgeHistoryCommand() *cobra.Command {
+	return a.onForge("history NAME", "List the versions of a custom tool", "  tongs forge history word-count", 1, func(set *forge.Set, args []string) error {
+		list, err := set.History(args[0])
+		if err != nil {
+			return err
+		}
+		return a.ForgeHistory(list)
+	})
+}
+
+func (a *app) forgeRollbackCommand() *cobra.Command {
+	return a.onForge("rollback NAME [VERSION]", "Go back to an earlier version of a custom tool", "  tongs forge rollback word-count\n  tongs forge rollback word-count 3f9a01c2", 2, func(set *forge.Set, args []string) error {
+		v, err := set.Rollback(args[0], args[1])
+		if err != nil {
+			return err
+		}
+		return a.ForgeRolledBack(args[0], v)
+	})
 }
 
 func (a *app) forgeRemoveCommand() *cobra.Command {

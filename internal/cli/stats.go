@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tongs-ai/tongs/engine/output"
+	"github.com/tongs-ai/tongs/internal/forge"
 	"github.com/tongs-ai/tongs/internal/insight"
 	"github.com/tongs-ai/tongs/internal/terminal"
 )
@@ -133,5 +134,34 @@ func (p *Printer) ForgeStats(f *insight.ForgeStats) error {
 	}
 	_, err := fmt.Fprintf(p.Err, "%d created, %d of them by create_custom_tool; %d of %d builds succeeded; %d of %d tools were used more than once; looking for changes takes %d µs.\n",
 		f.Created, f.ByCall, f.BuildsOK, f.BuildsTried, f.Reused, len(f.Tools), f.RefreshMicro)
+	return err
+}
+
+// ForgeHistory shows the versions of a custom tool, the newest first.
+func (p *Printer) ForgeHistory(list []forge.Version) error {
+	rows := make([][]string, 0, len(list))
+	for _, v := range list {
+		state := "not approved"
+		if v.ApprovedBy != "" {
+			state = "approved by " + v.ApprovedBy
+		}
+		if v.Current {
+			state += ", current"
+		}
+		rows = append(rows, []string{v.ID(), v.Version, v.At.Format(time.DateTime), state})
+	}
+	return p.Table([]string{"ID", "VERSION", "KEPT", "STATE"}, rows)
+}
+
+// ForgeRolledBack tells what a custom tool is now; nil tells nothing.
+func (p *Printer) ForgeRolledBack(name string, v *forge.Version) error {
+	if v == nil {
+		return nil
+	}
+	next := "It is approved, as it was then."
+	if v.ApprovedBy == "" {
+		next = "Nobody approved this version: tongs forge approve " + name
+	}
+	_, err := fmt.Fprintf(p.Err, "%s is version %s (%s) again. %s\n", terminal.Clean(name), terminal.Clean(v.Version), v.ID(), terminal.Clean(next))
 	return err
 }

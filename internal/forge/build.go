@@ -213,6 +213,9 @@ func (s *Set) build(ctx context.Context, env *tongs.Env, j *job) (Built, error) 
 	err = s.changed()
 	if e := s.current.Load().find(j.name); e != nil {
 		out.Digest = e.digest
+		if c, loadErr := load(e.dir); loadErr == nil && s.store.dir != "" && !s.opt.NoApprovals {
+			err = errors.Join(err, s.keep(e, c, ""))
+		}
 	}
 	return out, err
 }

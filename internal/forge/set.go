@@ -278,13 +278,11 @@ func (s *Set) Approve(_ context.Context, review *tongs.Review, by string) error 
 	case e.digest != d:
 		return stale(e.name)
 	}
-	if !s.copyIntact(d) {
-		if err := errors.Join(os.RemoveAll(s.store.copyOf(d)), v.content.save(s.store.copyOf(d))); err != nil {
-			return err
-		}
+	if err := s.keep(e, v.content, by); err != nil {
+		return err
 	}
 	err = s.store.update(e.name, e.dir, func(r *record) {
-		*r = record{Tool: e.name, Dir: e.dir, Digest: d, Files: v.content.files, ApprovedBy: by, ApprovedAt: time.Now()}
+		*r = record{Tool: e.name, Dir: e.dir, Digest: d, Files: v.content.files, ApprovedBy: by, ApprovedAt: time.Now(), Versions: r.Versions}
 	})
 	return errors.Join(err, s.changed())
 }
@@ -308,12 +306,11 @@ func (s *Set) Remove(name string) error {
 	if err := os.RemoveAll(e.dir); err != nil {
 		return err
 	}
-	if e.record.Digest != "" && !slices.ContainsFunc(s.current.Load().entries, func(o *entry) bool {
-		return o != e && o.record.Digest == e.record.Digest
-	}) {
-		err = os.RemoveAll(s.store.copyOf(e.record.Digest))
+	versions := e.record.Versions
+	if e.record.Digest != "" {
+		versions = append(slices.Clone(versions), Version{Digest: e.record.Digest})
 	}
-	return errors.Join(err, s.store.remove(name), s.changed())
+	return errors.Join(s.store.remove(name), s.changed(), s.drop(versions))
 }
 
 // changed looks at the forge again, which somebody just changed.

@@ -25,6 +25,8 @@ type record struct {
 	Files      []file    `json:"files,omitempty"`
 	ApprovedBy string    `json:"approvedBy,omitempty"`
 	ApprovedAt time.Time `json:"approvedAt,omitzero"`
+	// Versions are what the tool was, the oldest first.
+	Versions []Version `json:"versions,omitempty"`
 	// Disabled tools are not offered.
 	Disabled bool `json:"disabled,omitempty"`
 }
@@ -32,7 +34,7 @@ type record struct {
 // store keeps records, copies of approved tools, and builds, below one private directory.
 type store struct{ dir string }
 
-const maxRecord = 1 << 20
+const maxRecord = 16 << 20
 
 func (s store) records() string         { return filepath.Join(s.dir, "records") }
 func (s store) path(name string) string { return filepath.Join(s.records(), name+".json") }
