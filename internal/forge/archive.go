@@ -76,7 +76,7 @@ func unpack(t *tar.Reader) (*Scaffolded, error) {
 			return nil, fmt.Errorf("%q is not a plain file of a tool", h.Name)
 		case made.name != "" && made.name != name:
 			return nil, fmt.Errorf("it holds more than one tool, %s and %s", made.name, name)
-		case total > maxBytes || len(made.files) == maxFiles:
+		case total > maxBytes || len(made.files) == maxFiles+maxVendored:
 			return nil, fmt.Errorf("it has more than %d files or %d MiB", maxFiles, maxBytes>>20)
 		}
 		data, err := io.ReadAll(t)

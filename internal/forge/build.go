@@ -121,6 +121,9 @@ func (s *Set) job(name string) (*job, error) {
 		return nil, tongs.Errorf(tongs.CodeConfigError, "entrypoint %q is a source; name the program that the build makes: entrypoint: %s",
 			m.Entrypoint, name)
 	}
+	if err := vendored(name, c); err != nil {
+		return nil, err
+	}
 	runs := map[string]string{"go": "go", "sh": "sh", "python": "python3"}[j.lang.name]
 	if j.program, err = s.opt.LookPath(runs); err != nil {
 		return nil, tongs.Errorf(tongs.CodeConfigError,

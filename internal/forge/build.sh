@@ -6,6 +6,7 @@ work=$(mktemp -d) || exit 90
 cp -R "$FORGE_SRC"/. "$work" && chmod -R u+w "$work" && cd "$work" || exit 90
 rm -f "$FORGE_OUT"
 [ -f go.mod ] || "$FORGE_RUN" mod init forge.local/tool >/dev/null 2>&1 || exit 90
+[ -f vendor/modules.txt ] && export GOFLAGS="-mod=vendor -buildvcs=false"
 "$FORGE_RUN" build -o "$out/program" . || exit 11
 "$FORGE_RUN" vet . || exit 12
 "$FORGE_RUN" test -c -vet=off -o "$out/test" . || exit 13

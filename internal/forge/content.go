@@ -52,6 +52,7 @@ type file struct {
 func list(dir string) ([]file, error) {
 	var files []file
 	var total int64
+	var others int // in vendor
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -74,7 +75,10 @@ func list(dir string) ([]file, error) {
 		if err != nil {
 			return err
 		}
-		if total += s.Size; total > maxBytes || len(files) == maxFiles {
+		if strings.HasPrefix(filepath.ToSlash(rel), vendorDir) {
+			others++
+		}
+		if total += s.Size; total > maxBytes || len(files)-others >= maxFiles || others > maxVendored {
 			return fmt.Errorf("it has more than %d files or %d MiB; a tool is smaller", maxFiles, maxBytes>>20)
 		}
 		files = append(files, file{Path: filepath.ToSlash(rel), Stamp: s, Exec: fs.FileMode(s.Mode)&0o100 != 0})
@@ -195,12 +199,15 @@ func (c *content) show(before *content, note func(path string) string) string {
 	if before != nil {
 		old = before.data
 		for _, f := range before.files {
-			if _, there := c.data[f.Path]; !there {
+			if _, there := c.data[f.Path]; !there && !inVendor(f.Path) {
 				fmt.Fprintf(&b, "%s: removed\n", f.Path)
 			}
 		}
 	}
 	for _, f := range c.files {
+		if inVendor(f.Path) {
+			continue
+		}
 		data := c.data[f.Path]
 		was, there := old[f.Path]
 		switch {
@@ -216,8 +223,12 @@ func (c *content) show(before *content, note func(path string) string) string {
 			fmt.Fprintf(&b, "--- %s\n%s\n", f.Path, strings.TrimSuffix(string(data), "\n"))
 		}
 	}
+	c.showPackages(&b, before)
 	return cleantext.Cut(b.String(), maxPreview)
 }
+
+// inVendor reports whether a file is one of a module in vendor.
+func inVendor(path string) bool { return strings.HasPrefix(path, vendorDir) && path != vendorList }
 
 func text(data []byte) bool {
 	return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
