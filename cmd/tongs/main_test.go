@@ -7,12 +7,18 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/tongs-ai/tongs/internal/guard"
 	"github.com/tongs-ai/tongs/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	testscript.Main(m, map[string]func(){"tongs": func() { os.Exit(testApp().main(os.Args[1:])) }})
+	testscript.Main(m, map[string]func(){"tongs": func() {
+		if guard.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr) {
+			return
+		}
+		os.Exit(testApp().main(os.Args[1:]))
+	}})
 }
 
 // testApp is the command as tests run it: the administrator's file is where the test put it, and is the test's own, and the

@@ -277,7 +277,7 @@ func (p *Printer) guardText(rep *guardReport, dir string) {
 		fmt.Fprintf(p.Out, "%s is not kept yet: that begins with the first session there.\n", terminal.Clean(dir))
 		return
 	}
-	fmt.Fprintf(p.Out, "%s is kept: %d files, %d bytes.\n", terminal.Clean(rep.Project), rep.Files, rep.Bytes)
+	fmt.Fprintf(p.Out, "%s is kept (%d files, %d bytes).\n", terminal.Clean(rep.Project), rep.Files, rep.Bytes)
 	for i, f := range rep.Unkept {
 		if i == maxUnkept {
 			fmt.Fprintf(p.Out, "  %d more files are not kept\n", len(rep.Unkept)-i)
