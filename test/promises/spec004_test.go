@@ -29,7 +29,7 @@ func (s shown) Present(r *tongs.Result) {
 	r.Attachments = []tongs.Attachment{{Name: "a.png", MIME: "image/png", Data: []byte("x"), Size: 1}}
 }
 
-func Test004_ToolDefine(t *testing.T) {
+func Test004_ToolDefine_InGo(t *testing.T) {
 	type in struct {
 		Path string `json:"path" jsonschema:"File path to read"`
 	}
