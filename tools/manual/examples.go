@@ -24,6 +24,7 @@ func Examples() map[string]string {
 		"search_code":        `{"query": "where are tokens checked"}`,
 		"shell":              `{"command": "go test ./...", "timeout": 300}`,
 		"shell_jobs":         `{"action": "list"}`,
+		"sql_query":          `{"file": "app.db", "sql": "SELECT id, name FROM users WHERE name LIKE ?", "params": ["A%"]}`,
 		"task":               `{"worker": "reviewer", "prompt": "Review the last commit."}`,
 		"todo_read":          `{}`,
 		"todo_write":         `{"items": [{"content": "Find the bug", "status": "in_progress", "activeForm": "Finding the bug"}]}`,

@@ -62,10 +62,10 @@ func orElse[N int | int64 | time.Duration](v *N, usual N) {
 type Input struct {
 	SQL        string            `json:"sql" jsonschema:"One statement." minLength:"1" maxLength:"100000" alias:"query,statement"`
 	Params     []json.RawMessage `json:"params,omitempty" jsonschema:"Values of its placeholders: ? for SQLite, $1 for PostgreSQL." maxItems:"500"`
-	File       string            `json:"file,omitempty" jsonschema:"SQLite file." maxLength:"4096" alias:"path,database,db"`
+	File       string            `json:"file,omitempty" jsonschema:"Path of an SQLite file, relative to the workspace." maxLength:"4096" alias:"path,database,db"`
 	Connection string            `json:"connection,omitempty" jsonschema:"Configured PostgreSQL connection, instead of a file." maxLength:"100"`
 	Write      bool              `json:"write,omitempty" jsonschema:"Let it change data or schema."`
-	Limit      int               `json:"limit,omitempty" jsonschema:"Rows." min:"1"`
+	Limit      int               `json:"limit,omitempty" jsonschema:"Rows to return at most." min:"1"`
 	Timeout    int               `json:"timeout,omitempty" jsonschema:"Seconds." min:"1"`
 }
 
