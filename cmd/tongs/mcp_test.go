@@ -84,8 +84,8 @@ func TestMCPDefinitionsAreSmall(t *testing.T) {
 		total += len(data)
 	}
 	t.Logf("%d tools, %d bytes", len(listed.Tools), total)
-	if total > 14<<10 {
-		t.Errorf("the definitions of %d tools have %d bytes, more than 14 KiB: shorten descriptions", len(listed.Tools), total)
+	if total > 15<<10 {
+		t.Errorf("the definitions of %d tools have %d bytes, more than 15 KiB: shorten descriptions", len(listed.Tools), total)
 	}
 }
 

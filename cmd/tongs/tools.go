@@ -45,7 +45,11 @@ func (a *app) toolsCommand() *cobra.Command {
 			fmt.Fprintf(a.Err, "broken: %s: %s\n", terminal.Clean(name), terminal.Clean(broken[name].Error()))
 		}
 		if format != "table" {
-			if list, err = sys.Described(engine.Usable(list, broken)); err != nil {
+			described := sys.Described
+			if format == "mcp" {
+				described = sys.Offered
+			}
+			if list, err = described(engine.Usable(list, broken)); err != nil {
 				return err
 			}
 			definitions, err := specs.Format(format, list)

@@ -3,8 +3,11 @@ package gitrelay
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -31,6 +34,9 @@ func (p *push) inspect(ctx context.Context) (*objects, error) {
 	}
 	if p.format != "sha1" && p.format != "sha256" {
 		return nil, tongs.Errorf(tongs.CodeInvalidArgs, "objects are named by %q, which is not known", plain(p.format))
+	}
+	if err := countable(p.pack); err != nil {
+		return nil, err
 	}
 	if _, err := ownGit(ctx, p.dir, nil, "init", "-q", "--bare", "--template=", "--object-format="+p.format, p.dir); err != nil {
 		return nil, err
@@ -66,6 +72,26 @@ func (p *push) inspect(ctx context.Context) (*objects, error) {
 		return nil, err
 	}
 	return o, o.belong(ctx, p)
+}
+
+// maxObjects is how many objects of one push are looked at: each takes memory.
+const maxObjects = 1_000_000
+
+// countable refuses a pack of too many objects, by what its header says.
+func countable(pack string) error {
+	f, err := os.Open(pack)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var header [12]byte
+	if _, err := io.ReadFull(f, header[:]); err != nil {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "what git wants to push is cut off: %w", err)
+	}
+	if n := binary.BigEndian.Uint32(header[8:]); n > maxObjects {
+		return tongs.Errorf(tongs.CodeTooLarge, "one push has %d objects, more than the %d that are looked at; push it in your own terminal", n, maxObjects)
+	}
+	return nil
 }
 
 // parse reads the commits and tags as git cat-file --batch writes them.

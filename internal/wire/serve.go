@@ -16,14 +16,14 @@ func (s *System) Serve(ctx context.Context, channel *mcpserver.Channel) (*mcpser
 		zones = append(zones, tongs.Zone{Path: tongs.Path{Root: z.Name, Rel: "."}, Writable: z.Writable})
 	}
 	return mcpserver.New(ctx, mcpserver.Options{
-		Engine: s.Engine, Describe: s.offered, Files: s.Files, Zones: zones,
+		Engine: s.Engine, Describe: s.Offered, Files: s.Files, Zones: zones,
 		Ended: s.Ended, Channel: channel, Version: s.host.Version, Prompts: forgePrompts(),
 		Hint: shortHint(s.StateDir), Patient: s.opt.Patient, Prefix: s.opt.Prefix,
 	})
 }
 
-// offered are the specs that clients are told of, with the descriptions of the configured folder.
-func (s *System) offered(specs []*tongs.Spec) ([]*tongs.Spec, error) {
+// Offered are the specs that clients are told of, with the descriptions of the configured folder.
+func (s *System) Offered(specs []*tongs.Spec) ([]*tongs.Spec, error) {
 	named := func(spec *tongs.Spec) bool {
 		return slices.Contains(s.Config.Offer, spec.Name) || slices.Contains(s.Config.Offer, spec.Toolset)
 	}

@@ -115,8 +115,8 @@ func Test001_ToolExecution(t *testing.T) {
 	p.script("execution-001", `echo "$FORGE_WORKSPACE $1"; echo "a problem" >&2; case "$*" in *--slow=true*) sleep 60 ;; esac; exit 7`,
 		"parameters:\n  - {name: since, type: string}\n  - {name: slow, type: boolean}\n")
 	p.approveTool("execution-001")
-	out := p.fails(1, []string{"a problem", p.work + " --since=2024-01-01", "exit code 7"}, "call", "run_custom_tool", "--json",
-		`{"tool_name":"execution-001","arguments":{"since":"2024-01-01"}}`, "--format", "json")
+	out := p.ok("call", "run_custom_tool", "--json", `{"tool_name":"execution-001","arguments":{"since":"2024-01-01"}}`, "--format", "json")
+	p.says(out, "a problem", p.work+" --since=2024-01-01", "exit code 7")
 	var res struct {
 		Value struct {
 			Stdout, Stderr string

@@ -23,7 +23,7 @@ type ListInput struct {
 	Format        string `json:"format,omitempty" jsonschema:"Of a recursive listing." enum:"tree,flat" default:"tree"`
 	IncludeHidden bool   `json:"includeHidden,omitempty" jsonschema:"Names with a dot too." default:"false"`
 	NoIgnore      bool   `json:"noIgnore,omitempty" jsonschema:"Also ignored files." default:"false"`
-	Details       bool   `json:"details,omitempty" jsonschema:"Also show exact sizes in bytes and times of change." default:"false"`
+	Details       bool   `json:"details,omitempty" jsonschema:"Exact sizes in bytes, and times." default:"false"`
 	Limit         int    `json:"limit,omitempty" jsonschema:"Most entries." min:"1"`
 }
 

@@ -24,7 +24,7 @@ type ReadInput struct {
 	Offset   int64  `json:"offset,omitempty" jsonschema:"First line, from 1; -10: the last 10. With base64, byte." default:"1" alias:"start_line"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"Lines; with base64, bytes." min:"1"`
 	Encoding string `json:"encoding,omitempty" jsonschema:"utf-8 decodes text; base64 gives bytes." enum:"utf-8,base64" default:"utf-8"`
-	Details  bool   `json:"details,omitempty" jsonschema:"Also show the file's size in bytes and time of change." default:"false"`
+	Details  bool   `json:"details,omitempty" jsonschema:"Its size in bytes and time, too." default:"false"`
 }
 
 // ReadOutput is the value of read_file.

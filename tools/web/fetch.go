@@ -28,7 +28,7 @@ type Input struct {
 	Offset   int               `json:"offset,omitempty" jsonschema:"Where to go on: nextOffset of the last call." min:"0"`
 	Selector string            `json:"selector,omitempty" jsonschema:"CSS selector: show only these elements." maxLength:"500"`
 	Find     string            `json:"find,omitempty" jsonschema:"Show only passages with this text." maxLength:"200"`
-	Answer   []string          `json:"responseHeaders,omitempty" jsonschema:"Headers of the answer to show, by name; * shows all." maxItems:"50"`
+	Answer   []string          `json:"responseHeaders,omitempty" jsonschema:"Headers of the answer to show; *: all." maxItems:"50"`
 }
 
 // Output is the value of web_fetch.

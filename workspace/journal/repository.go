@@ -82,7 +82,16 @@ func (t *Txn) read(p tongs.Path) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxRecord))
+	return readRecord(p.Rel, f)
+}
+
+// readRecord reads all of a record; one that is too large is an error, since what is written back must be whole.
+func readRecord(name string, r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxRecord+1))
+	if err == nil && len(data) > maxRecord {
+		err = tongs.Errorf(tongs.CodeTooLarge, "%s has more than %d MiB", name, maxRecord>>20)
+	}
+	return data, err
 }
 
 // digest notes at the index of a repository what it lists.

@@ -186,7 +186,7 @@ func (f *viewFile) ReadAt(b []byte, at int64) (int, error) {
 		return file.ReadAt(b, at)
 	}
 	f.once.Do(func() {
-		data, err := io.ReadAll(io.LimitReader(f, maxRecord))
+		data, err := readRecord("a pack", f)
 		f.whole, f.err = bytes.NewReader(data), err
 	})
 	if f.err != nil {
