@@ -34,7 +34,8 @@ func Chat(set *dialect.Set) []ChatTool {
 }
 
 // functions returns the functions of a Chat Completions request without what is around them.
-func functions(set *dialect.Set) (list []Function) {
+func functions(set *dialect.Set) []Function {
+	list := []Function{}
 	for _, t := range Chat(set) {
 		list = append(list, Function{Name: t.Function.Name, Description: t.Function.Description, Parameters: t.Function.Parameters})
 	}
