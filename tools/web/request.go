@@ -20,7 +20,7 @@ type RequestInput struct {
 	URL       string            `json:"url" jsonschema:"http or https." minLength:"1" maxLength:"8000" alias:"uri,address"`
 	Method    string            `json:"method,omitempty" jsonschema:"GET, POST, PUT, PATCH, DELETE or any other but CONNECT and TRACE." default:"GET" minLength:"1" maxLength:"20"`
 	Headers   map[string]string `json:"headers,omitempty" jsonschema:"To send."`
-	JSON      json.RawMessage   `json:"json,omitempty" jsonschema:"A body, as JSON. Give one kind of body at most."`
+	JSON      json.RawMessage   `json:"json,omitempty" jsonschema:"A body, as an object of JSON; any other JSON goes into body. Give one kind of body at most."`
 	Form      map[string]string `json:"form,omitempty" jsonschema:"A body, as fields of a form."`
 	Multipart []Part            `json:"multipart,omitempty" jsonschema:"A body, as fields and files." maxItems:"50"`
 	Body      string            `json:"body,omitempty" jsonschema:"A body, as text." maxLength:"1000000" alias:"data"`
@@ -73,6 +73,7 @@ func (s *set) requestTool() (tongs.Tool, error) {
 		return nil, err
 	}
 	most := s.opt.MaxTimeout.Seconds()
+	in.Properties["json"].Type = "object"
 	in.Properties["timeout"].Maximum = &most
 	in.Properties["timeout"].Default = fmt.Appendf(nil, "%d", int(min(s.opt.Timeout, s.opt.MaxTimeout).Seconds()))
 	return tongs.New(tongs.Def[RequestInput, RequestOutput]{
