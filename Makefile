@@ -47,10 +47,10 @@ test-adapters: ## the adapters for other SDKs, each a module of its own
 
 .PHONY: race
 race: needs ## the tests with the race detector
-	$(GO) test -race $(PATIENT) $$($(GO) list ./... | grep -v '/tongs/sandbox$$\|/tongs/test/\|/cmd/tongs$$\|/tools/project$$')
+	$(GO) test -race $(PATIENT) $$($(GO) list ./... | grep -v '/tongs/sandbox$$\|/tongs/test/\|/cmd/tongs$$\|/tongs/system$$\|/tools/project$$')
 
 # The escape suite starts hundreds of processes from its own binary, which takes minutes with the race detector; the
-# sandbox runs with it under confine, shell and run_code. What is in test/ and cmd/tongs drives whole sessions through packages that
+# sandbox runs with it under confine, shell and run_code. What is in test/, system and cmd/tongs drives whole sessions through packages that
 # run with it on their own, and tools/project waits for the programs of projects.
 .PHONY: check
 check: needs format vet lint cross ## everything a change must pass: format, vet, lint, cross-compilation, tests with the race detector
