@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The shell evaluates the value of a variable in arithmetic as an expression, and a subscript in it may hold a command
+// The shell evaluates the value of a variable in arithmetic as an expression, and a subscript in it can contain a command
 // substitution: x='a[$(rm f)]'; echo $((x)). So everything in arithmetic must be known to be a number.
 
 const notNumber = "arithmetic on a value that is not known to be a number may run commands hidden in it"

@@ -207,7 +207,7 @@ func (a *analyser) isDir(st *state, word arg) bool {
 }
 
 // workIn adds what it means that a program works in the directory that a word names: one that is not inside the roots
-// may hold anything that steers the program.
+// can contain anything that steers the program.
 func (a *analyser) workIn(st *state, word arg) *state {
 	there := st.clone()
 	there.stays = nil

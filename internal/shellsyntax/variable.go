@@ -6,7 +6,7 @@ import (
 
 // The builtins that look at variables or give them values.
 
-// testBuiltin follows test and [. Their -v and -R evaluate a subscript, which may hold a command.
+// testBuiltin follows test and [. Their -v and -R evaluate a subscript, which can contain a command.
 func testBuiltin(a *analyser, c ctx, st *state, words []arg) {
 	a.execute(words)
 	args := words[1:]

@@ -33,7 +33,7 @@ type web struct {
 	origin string
 
 	mu sync.Mutex
-	// refusal is why the server did not want to talk, which the protocol has no words for; challenge what it said of that.
+	// refusal is why the server refused to talk, which no message of the protocol tells; challenge is what it answered.
 	refusal   error
 	challenge oauth.Challenge
 }

@@ -220,7 +220,7 @@ func (d Directory) Update(ctx context.Context, server, identity string, change f
 	return owned.Replace(path, data, 0o600)
 }
 
-// Remove implements Store. Locks stay: somebody may hold one.
+// Remove implements Store. Locks stay: another process can have one.
 func (d Directory) Remove(server string) (found bool, err error) {
 	return owned.RemoveRecords(string(d), server)
 }

@@ -322,7 +322,7 @@ func (w *walk) array(s *jsonschema.Schema, path string) (*jsonschema.Schema, *un
 	return out, &undo{items: back}
 }
 
-// notes are rules that the dialect has no words for, said in the description instead.
+// notes are rules that the dialect cannot express; the description says them instead.
 type notes struct {
 	said []string
 	// harmless are said too, and are no loss.

@@ -169,7 +169,7 @@ func dropCredentials(h http.Header) {
 	}
 }
 
-// explain says what went wrong in a way that one can act upon, without the address, which may hold a secret.
+// explain says what went wrong and what to do about it, without the address, which can contain a secret.
 func (x *exchange) explain(err error) error {
 	cause := context.Cause(x.ctx)
 	if errors.Is(cause, errTimeout) {
@@ -212,7 +212,7 @@ func certificate(err error) string {
 	return err.Error()
 }
 
-// plain spells an address without its query, which may hold a secret.
+// plain spells an address without its query, which can contain a secret.
 func plain(u *url.URL) string {
 	return short(fmt.Sprintf("%s://%s%s", u.Scheme, u.Host, u.EscapedPath()))
 }

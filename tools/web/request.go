@@ -277,15 +277,7 @@ func cut(text string, most int) string {
 
 // stored keeps a body that is not shown, or not whole.
 func (s *set) stored(a *answer, what string, out *RequestOutput) {
-	if s.opt.Save == nil {
-		out.remarks = append(out.remarks, what+"; the rest was not kept")
-		return
-	}
-	where, err := s.opt.Save(a.fileName(), a.body)
-	if err != nil {
-		out.remarks = append(out.remarks, fmt.Sprintf("%s; it could not be kept: %v", what, err))
-		return
-	}
+	where, remark := s.save(a)
 	out.Path = where
-	out.remarks = append(out.remarks, what+"; all of it is in "+where)
+	out.remarks = append(out.remarks, what+"; "+remark)
 }

@@ -260,17 +260,21 @@ func (s *set) attach(a *answer, kind string, out *Output) {
 // keep saves a file that cannot be shown.
 func (s *set) keep(a *answer, kind string, out *Output) {
 	what := fmt.Sprintf("%s is %s of %s, which is no text", a.fileName(), text.Size(out.Size), kind)
+	where, remark := s.save(a)
+	out.Path = where
+	out.remarks = append(out.remarks, what+"; "+remark)
+}
+
+// save keeps a body as a file, and says where, or why not.
+func (s *set) save(a *answer) (where, remark string) {
 	if s.opt.Save == nil {
-		out.remarks = append(out.remarks, what+"; it was not kept")
-		return
+		return "", "it was not kept"
 	}
 	where, err := s.opt.Save(a.fileName(), a.body)
 	if err != nil {
-		out.remarks = append(out.remarks, fmt.Sprintf("%s; it could not be kept: %v", what, err))
-		return
+		return "", fmt.Sprintf("it could not be kept: %v", err)
 	}
-	out.Path = where
-	out.remarks = append(out.remarks, what+"; it is in "+where)
+	return where, "all of it is in " + where
 }
 
 // page fits a text: the part from the offset, or the passages with a text in them.
