@@ -85,8 +85,8 @@ func countable(pack string) error {
 	}
 	defer f.Close()
 	var header [12]byte
-	if _, err := io.ReadFull(f, header[:]); err != nil {
-		return tongs.Errorf(tongs.CodeInvalidArgs, "what git wants to push is cut off: %w", err)
+	if _, err := io.ReadFull(f, header[:]); err != nil || string(header[:7]) != "PACK\x00\x00\x00" {
+		return tongs.Errorf(tongs.CodeInvalidArgs, "what git wants to push is not sound: it is no pack")
 	}
 	if n := binary.BigEndian.Uint32(header[8:]); n > maxObjects {
 		return tongs.Errorf(tongs.CodeTooLarge, "one push has %d objects, more than the %d that are looked at; push it in your own terminal", n, maxObjects)

@@ -12,7 +12,8 @@ func TestPacksAreCounted(t *testing.T) {
 	for header, want := range map[string]string{
 		"PACK\x00\x00\x00\x02\x00\x00\x00\x03": "",
 		"PACK\x00\x00\x00\x02\x01\x00\x00\x00": "16777216 objects",
-		"PACK\x00\x00":                         "cut off",
+		"PACK\x00\x00":                         "not sound",
+		"0123456789ab":                         "not sound",
 	} {
 		pack := filepath.Join(t.TempDir(), "pack")
 		if err := os.WriteFile(pack, []byte(header), 0o600); err != nil {
